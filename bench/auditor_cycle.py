@@ -47,7 +47,7 @@ async def run(*, full: bool) -> Figures:
     accounts, events = (100_000, 10_000_000) if full else (10_000, 100_000)
     async with temporary_directory() as directory, bench_runtime(directory) as runtime:
         await seed_agents(runtime, accounts)
-        await runtime.database.act(lambda tx: tx.execute(_TERMS))
+        await runtime.database.transaction(lambda tx: tx.execute(_TERMS))
         await _add_history(runtime, events, accounts)
         await _measure(runtime, events + accounts, accounts, figures)
         figures.books_are_sound &= await sound_between(runtime, events, events + 2 * CYCLES * TAIL)
@@ -79,7 +79,7 @@ async def _measure(runtime: Runtime, events: int, accounts: int, figures: Figure
 async def _timed(runtime: Runtime, *, from_zero: bool = False) -> tuple[float, AuditVerdict]:
     started = time.perf_counter()
     audit = auditor.audit_from_zero if from_zero else auditor.audit
-    verdict = await runtime.database.act(audit, one_snapshot=True)
+    verdict = await runtime.database.transaction(audit, one_snapshot=True)
     return time.perf_counter() - started, verdict
 
 

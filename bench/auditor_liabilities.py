@@ -37,12 +37,12 @@ async def run(*, full: bool) -> Figures:
     accounts, changed = (1_000_000, 10_000) if full else (100_000, 10_000)
     async with temporary_directory() as directory, bench_runtime(directory) as runtime:
         await seed_agents(runtime, accounts)
-        await runtime.database.act(lambda tx: tx.execute(_TERMS))
+        await runtime.database.transaction(lambda tx: tx.execute(_TERMS))
         kept, verdict_id = KeptForest(), 1
         figures.add(f"from zero, {accounts:,} accounts", "s", [await _timed(runtime, kept, verdict_id)])
         seconds = []
         for _ in range(CYCLES):
-            await runtime.database.act(lambda tx: tx.execute(_CHANGE, changed, timeout=300))
+            await runtime.database.transaction(lambda tx: tx.execute(_CHANGE, changed, timeout=300))
             verdict_id += 1
             seconds.append(await _timed(runtime, kept, verdict_id))
         figures.add(f"a cycle, {changed:,} of {accounts:,} changed", "s", seconds)
@@ -62,4 +62,4 @@ async def _timed(runtime: Runtime, kept: KeptForest, verdict_id: int) -> float:
         await keep_liabilities(tx, kept, found, verdict_id)
         return time.perf_counter() - started
 
-    return await runtime.database.act(commit, one_snapshot=True)
+    return await runtime.database.transaction(commit, one_snapshot=True)

@@ -53,10 +53,10 @@ async def measure_pages(runtime: Runtime, present: int, size: int, figures: Figu
         figures.books_are_sound &= result == expected
     begun = time.perf_counter()
     for _ in range(0, size, TEXTS_AT_ONCE):
-        await runtime.database.act(index_texts)
-    await runtime.database.act(keep_lists_quick)
+        await runtime.database.transaction(index_texts)
+    await runtime.database.transaction(keep_lists_quick)
     figures.add("the sweeps that index their texts", "s", [time.perf_counter() - begun])
-    shown = await runtime.database.look(
+    shown = await runtime.database.query(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM catalogue_card WHERE source_registry = $1 AND peer_version = 3 AND unlisted",
             PEER,
@@ -66,7 +66,7 @@ async def measure_pages(runtime: Runtime, present: int, size: int, figures: Figu
 
 
 async def _apply(runtime: Runtime, items: list[dict[str, Any]]) -> MirrorResult:
-    return await runtime.database.act(
+    return await runtime.database.transaction(
         lambda tx: mirror_cards(
             tx, source_registry=PEER, trust_domain=PEER, settlement_currency="BEN", items=items
         )

@@ -15,7 +15,7 @@ from bench.figures import Figures, percentile
 from bench.seed import bench_runtime, temporary_directory
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms.catalogue import Filters, PageRequest, list_cards, reading
-from hansa.rooms.catalogue.findings import Findings
+from hansa.rooms.catalogue.findings import CardFindings
 from hansa.rooms.catalogue.listing import conditions_of
 from hansa.rooms.catalogue.pages import CardsPage
 from hansa.rooms.catalogue.store import count_cards
@@ -68,7 +68,7 @@ async def measure_reads(database: Database, size: int, figures: Figures) -> None
     for name, filters in LISTS.items():
         await _measure_list(database, f"{size:,} cards, {name}", Filters("AVT", **filters), figures)
     await _measure_changes(database, size, figures)
-    tables = await database.look(lambda tx: tx.fetch(_SIZES))
+    tables = await database.query(lambda tx: tx.fetch(_SIZES))
     figures.notes.append(f"{size:,} cards, MiB: " + ", ".join(f"{name} {mib:.0f}" for name, mib in tables))
 
 
@@ -93,7 +93,7 @@ async def _measure_cards(database: Database, size: int, figures: Figures) -> Non
 
 async def _measure_list(database: Database, name: str, filters: Filters, figures: Figures) -> None:
     """The first page, and the pages after it, taken up again at every depth there is."""
-    findings = Findings()
+    findings = CardFindings()
     wanted = PageRequest(PAGE, 0, updated_since=None, next=None, with_data=True)
     first, page = await _timed(database, lambda tx: list_cards(tx, filters, wanted, findings))
     samples: list[float] = []
@@ -117,7 +117,7 @@ async def _measure_changes(database: Database, size: int, figures: Figures) -> N
     """A reader of changes who begins in the middle."""
     since: datetime = NEWEST + size // 2 * BETWEEN_CHANGES
     filters = Filters("AVT", include_federated=True)
-    findings = Findings()
+    findings = CardFindings()
     wanted = PageRequest(PAGE, 0, updated_since=since, next=None, with_data=True)
     samples: list[float] = []
     page: CardsPage | None = None
@@ -135,7 +135,7 @@ async def _is_counted_right(database: Database, filters: Filters) -> bool:
     conditions = conditions_of(filters)
     counted = await database.read(lambda tx: count_cards(tx, conditions))
     statement = f"SELECT count(*) FROM catalogue_card c WHERE {conditions.sql}"
-    plain = await database.look(lambda tx: tx.fetchval(statement, *conditions.values, timeout=120))
+    plain = await database.query(lambda tx: tx.fetchval(statement, *conditions.values, timeout=120))
     return counted == plain or not (conditions.are_all(counted) or conditions.are_all(plain))
 
 

@@ -91,7 +91,7 @@ async def measure_search(runtime: Runtime, figures: Figures, count: int) -> None
     figures.add("  everything, after a change, worst", "ms", [max(everything)])
     figures.add("  a change is indexed, worst", "ms", [max(fresh)])
     began = perf_counter()
-    await runtime.database.look(lambda tx: tx.fetchrow(_BASELINE, timeout=120))
+    await runtime.database.query(lambda tx: tx.fetchrow(_BASELINE, timeout=120))
     noticed = await _times_of_notified_changes(runtime, searcher)
     figures.add(
         "  a written card is found by another process, median", "ms", [percentile(sorted(noticed), 0.5)]
@@ -136,13 +136,13 @@ async def _time(runtime: Runtime, searcher: Searcher, search_query: SearchQuery)
 async def _time_of_change(runtime: Runtime, searcher: Searcher, number: int) -> float:
     """From the commit until the index has it, when it is asked at once."""
     name = f"Changed{number} {random.randrange(10**9)}"
-    card = await runtime.database.look(
+    card = await runtime.database.query(
         lambda tx: tx.fetchval(
             "SELECT id FROM catalogue_card WHERE is_active AND NOT unlisted AND status = 'active' OFFSET $1 LIMIT 1",
             number,
         )
     )
-    await runtime.database.act(partial(_rename, card=card, name=name))
+    await runtime.database.transaction(partial(_rename, card=card, name=name))
     began = perf_counter()
     await searcher.catch_up()
     took = (perf_counter() - began) * 1000
@@ -156,14 +156,14 @@ async def _times_of_notified_changes(runtime: Runtime, searcher: Searcher) -> li
     writes, times = IndexedWrites(runtime.database, searcher), []
     directory = runtime.settings.data_dir / "another-search"
     other = Searcher(runtime.database, directory, runtime.settings.settlement_currency)
-    card = await runtime.database.look(lambda tx: tx.fetchval("SELECT min(id) FROM catalogue_card"))
+    card = await runtime.database.query(lambda tx: tx.fetchval("SELECT min(id) FROM catalogue_card"))
     async with other.following():
         await other.catch_up()
         listening = asyncio.create_task(run_jobs(runtime, (), {CARDS_CHANGED: lambda _: other.look_now()}))
         for number in range(CHANGES):
             await asyncio.sleep(1)
             name = f"Noticed{number} {random.randrange(10**9)}"
-            await writes.act(partial(_rename, card=card, name=name))
+            await writes.transaction(partial(_rename, card=card, name=name))
             began = perf_counter()
             while not (await other.hits(SearchQuery(q=name))).total:  # noqa: ASYNC110
                 await asyncio.sleep(0.002)

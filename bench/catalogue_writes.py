@@ -85,12 +85,12 @@ async def _read(url: str, directory: Path, size: int, figures: Figures) -> None:
 async def _write(url: str, directory: Path, database: Database, figures: Figures) -> None:
     """Whole documents by one owner, a new one each time; every answer is a new version of a card."""
     token = await _owner(url)
-    owned = await database.act(lambda tx: tx.fetch(_OWNED, EMAIL, OWNED))
+    owned = await database.transaction(lambda tx: tx.fetch(_OWNED, EMAIL, OWNED))
     file = directory / "cards"
     file.write_text("".join(f"/api/v1/agent-cards/{row['uuid']} {_body(row['id'] - 1)}\n" for row in owned))
-    before = await database.look(lambda tx: tx.fetchval(_VERSIONS))
+    before = await database.query(lambda tx: tx.fetchval(_VERSIONS))
     rounds = [await _drive("writes.lua", url, file, token, number) for number in range(PERIODIC_TASKS)]
-    written = await database.look(lambda tx: tx.fetchval(_VERSIONS)) - before
+    written = await database.query(lambda tx: tx.fetchval(_VERSIONS)) - before
     _report(figures, "PUT a card", rounds)
     acknowledged = sum(driven.answered - driven.refused for driven in rounds)
     # What was under way when wrk stopped may be written without having been acknowledged.

@@ -148,8 +148,8 @@ def _used(pids: list[int]) -> list[float]:
 async def _sound(a: End, b: End, crossed: int) -> bool:
     async with beside(a) as home, beside(b) as away:
         verdicts = [await one.database.read(auditor.audit_supply) for one in (home, away)]
-        out = await home.database.look(lambda tx: ledger.totals_with(tx, b.trust_domain, _book(home)))
-        into = await away.database.look(lambda tx: ledger.totals_with(tx, a.trust_domain, _book(away)))
+        out = await home.database.query(lambda tx: ledger.totals_with(tx, b.trust_domain, _book(home)))
+        into = await away.database.query(lambda tx: ledger.totals_with(tx, a.trust_domain, _book(away)))
     assert out is not None
     assert into is not None
     moved = crossed * 1_000_000
@@ -173,7 +173,7 @@ async def quiet(*ends: End) -> None:
     deadline = monotonic() + QUIET_SECONDS
     for end in ends:
         async with beside(end) as runtime:
-            while await runtime.database.look(lambda tx: tx.fetchval(_UNDER_WAY)):
+            while await runtime.database.query(lambda tx: tx.fetchval(_UNDER_WAY)):
                 assert monotonic() < deadline, "receipts are lacking"
                 await asyncio.sleep(0.1)
 
@@ -184,7 +184,7 @@ async def join(a: End, b: End) -> None:
     await command(b, "peer", "accept", invited["invitation"], "--json")
     for end in (a, b):
         async with beside(end) as runtime:
-            await runtime.database.act(
+            await runtime.database.transaction(
                 lambda tx: tx.execute("UPDATE federation_peer SET net_in_limit = NULL")
             )
         deadline = monotonic() + QUIET_SECONDS

@@ -228,7 +228,7 @@ async def _claim(runtime: Runtime, dids: list[str]) -> None:
         else:
             await tx.execute(_CLAIM, dids, "held")
 
-    await runtime.database.act(claim)
+    await runtime.database.transaction(claim)
 
 
 async def _join(frame: End, operators: Sequence[End]) -> None:
@@ -243,7 +243,7 @@ async def _join(frame: End, operators: Sequence[End]) -> None:
             await command(other, "peer", "accept", invited["invitation"], "--json")
     for end in (frame, *operators):
         async with beside(end) as runtime:
-            await runtime.database.act(
+            await runtime.database.transaction(
                 lambda tx: tx.execute("UPDATE federation_peer SET net_in_limit = NULL")
             )
             await _until(runtime, "SELECT bool_and(status = 'active') FROM federation_peer")
@@ -254,7 +254,7 @@ async def _join(frame: End, operators: Sequence[End]) -> None:
 
 async def _until(runtime: Runtime, condition: str) -> None:
     deadline = monotonic() + QUIET_SECONDS
-    while not await runtime.database.look(lambda tx: tx.fetchval(condition)):
+    while not await runtime.database.query(lambda tx: tx.fetchval(condition)):
         assert monotonic() < deadline, condition
         await asyncio.sleep(0.2)
 
@@ -294,7 +294,7 @@ async def _sound(ends: Sequence[End]) -> bool:
             is_ok &= (await runtime.database.read(auditor.audit_supply)).is_ok
             for other in ends:
                 if other is not end:
-                    found = await runtime.database.look(lambda tx, other=other: _totals(tx, runtime, other))  # type: ignore[misc]
+                    found = await runtime.database.query(lambda tx, other=other: _totals(tx, runtime, other))  # type: ignore[misc]
                     totals[_ledger_id(end), _ledger_id(other)] = found
     return is_ok and all(out == totals[b, a][1] for (a, b), (out, _) in totals.items())
 

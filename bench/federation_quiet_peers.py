@@ -85,14 +85,14 @@ async def _settle(end: End, count: int) -> None:
     """Wait until every peer was read for the first time, its documents, cards, acts and keys; then spread what comes seldom."""
     async with beside(end) as runtime:
         database = runtime.database
-        await database.act(lambda tx: tx.execute(_FOLLOW_NOW, FOLLOW))
+        await database.transaction(lambda tx: tx.execute(_FOLLOW_NOW, FOLLOW))
         kinds = [CARDS_KIND, ACTS_KIND, READ_A_PEER.name]
-        while not await database.look(lambda tx: tx.fetchval(_SETTLED, count, kinds)):  # noqa: ASYNC110
+        while not await database.query(lambda tx: tx.fetchval(_SETTLED, count, kinds)):  # noqa: ASYNC110
             await asyncio.sleep(1)
         await asyncio.sleep(SETTLING_SECONDS)
         interval = float(runtime.settings.federation_sync_interval_seconds)
-        await database.act(lambda tx: tx.execute(_SPREAD_JOBS, interval, READ_A_PEER.name))
-        await database.act(lambda tx: tx.execute(_SPREAD_CARDS, interval))
+        await database.transaction(lambda tx: tx.execute(_SPREAD_JOBS, interval, READ_A_PEER.name))
+        await database.transaction(lambda tx: tx.execute(_SPREAD_CARDS, interval))
 
 
 def _used(pid: int) -> tuple[float, float]:
@@ -106,4 +106,4 @@ async def _befriend(end: End, stubs: list[QuietPeer]) -> None:
             await federation.add_peer(tx, stub.as_new())
 
     async with beside(end) as runtime:
-        await runtime.database.act(add)
+        await runtime.database.transaction(add)

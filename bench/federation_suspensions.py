@@ -61,11 +61,11 @@ async def run(*, full: bool) -> Figures:
         peer = await stack.enter_async_context(beside(b))
         # Half of the cards are own ones with a DID that peers mirror.
         await load_cards(home.database.dsn, 5 * acts)
-        dids = [row["did"] for row in await home.database.look(lambda tx: tx.fetch(_DIDS, 2 * acts))]
+        dids = [row["did"] for row in await home.database.query(lambda tx: tx.fetch(_DIDS, 2 * acts))]
         await command(b, "peer", "sync", a.settings["REGISTRY_NAME"], "--json")
         await _until_mirrored(peer, dids, "active")
         hinted = await _suspended(home, dids[:acts], PAUSE_SECONDS)
-        await home.database.act(lambda tx: tx.execute(_LOSE_HINTS))
+        await home.database.transaction(lambda tx: tx.execute(_LOSE_HINTS))
         unhinted = await _suspended(home, dids[acts:], UNHINTED_PAUSE_SECONDS)
         await _until_mirrored(peer, dids, "suspended")
     for what, waited in (("with hints", hinted), ("without hints", unhinted)):
@@ -80,10 +80,10 @@ async def run(*, full: bool) -> Figures:
 async def _suspended(home: Runtime, dids: list[str], pause: float) -> list[float]:
     """Suspend the agents one after the other; the seconds from each act to its receipt, sorted."""
     for did in dids:
-        await home.database.act(partial(_suspend, did=did))
+        await home.database.transaction(partial(_suspend, did=did))
         await asyncio.sleep(pause)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while len(waited := await home.database.look(lambda tx: tx.fetch(_WAITED, dids))) < len(dids):  # noqa: ASYNC110
+        while len(waited := await home.database.query(lambda tx: tx.fetch(_WAITED, dids))) < len(dids):  # noqa: ASYNC110
             await asyncio.sleep(0.5)
     return [row["seconds"] for row in waited]
 
@@ -96,5 +96,5 @@ async def _suspend(tx: Tx, did: str) -> None:
 async def _until_mirrored(peer: Runtime, dids: list[str], status: str) -> None:
     """Wait until the peer has all of these agents with this status."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await peer.database.look(lambda tx: tx.fetchval(_MIRRORED, dids, status)) < len(dids):  # noqa: ASYNC110
+        while await peer.database.query(lambda tx: tx.fetchval(_MIRRORED, dids, status)) < len(dids):  # noqa: ASYNC110
             await asyncio.sleep(0.5)

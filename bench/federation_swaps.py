@@ -127,6 +127,6 @@ async def _sound(a: End, b: End, before: dict[str, Any]) -> bool:
 
 async def _pool(end: End) -> dict[str, Any]:
     async with beside(end) as runtime:
-        row = await runtime.database.look(lambda tx: tx.fetchrow(_POOL))
+        row = await runtime.database.query(lambda tx: tx.fetchrow(_POOL))
     assert row is not None
     return dict(row)

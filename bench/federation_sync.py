@@ -62,9 +62,9 @@ async def _measure(home: End, reader: End, pids: list[int], figures: Figures) ->
     for what, used in spent.items():
         figures.add(f"CPU of {what}", "us/card", [used / count * 1e6])
     async with beside(home) as runtime:
-        exported = await runtime.database.look(lambda tx: tx.fetchval(EXPORTED))
+        exported = await runtime.database.query(lambda tx: tx.fetchval(EXPORTED))
     async with beside(reader) as runtime:
-        mirrored = await runtime.database.look(lambda tx: tx.fetchval(MIRRORED, LEDGER_ID))
+        mirrored = await runtime.database.query(lambda tx: tx.fetchval(MIRRORED, LEDGER_ID))
     figures.books_are_sound = exported == mirrored == count and not outcome["refused"]
 
 

@@ -74,7 +74,7 @@ async def _drive(service: Service, runtime: Runtime, callers: Path, figures: Fig
 
 async def _spent(service: Service, runtime: Runtime) -> tuple[float, int]:
     """CPU seconds of the service with its database, and how many transactions were committed."""
-    commits = await runtime.database.look(
+    commits = await runtime.database.query(
         lambda tx: tx.fetchval("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
     )
     return used_by(service.pid), commits
@@ -88,10 +88,10 @@ async def _rule(url: str, callers: Path, password: str, figures: Figures) -> Non
     async with httpx2.AsyncClient(base_url=f"{url}/api/v1", timeout=30) as http:
         form = {"username": ADMINISTRATOR, "password": password}
         login = (await http.post("/auth/login", data=form)).raise_for_status()
-        judge = {"Authorization": f"Bearer {login.json()['access_token']}"}
+        evaluate = {"Authorization": f"Bearer {login.json()['access_token']}"}
         for number in range(RULINGS):
             dispute = await _dispute(http, payer, payee, number)
-            opened = await http.put(f"/admin/disputes/{dispute}/open-voting", headers=judge)
+            opened = await http.put(f"/admin/disputes/{dispute}/open-voting", headers=evaluate)
             opened.raise_for_status()
             ruling = {
                 "ruling": "IN_FAVOR_OF_COMPLAINANT",
@@ -100,7 +100,7 @@ async def _rule(url: str, callers: Path, password: str, figures: Figures) -> Non
                 "note": "Nothing was delivered.",
             }
             started = time.perf_counter()
-            ruled = await http.put(f"/admin/disputes/{dispute}/ruling", json=ruling, headers=judge)
+            ruled = await http.put(f"/admin/disputes/{dispute}/ruling", json=ruling, headers=evaluate)
             took.append((time.perf_counter() - started) * 1000)
             figures.books_are_sound &= ruled.status_code == 200
     figures.add("a ruling that slashes and compensates", "ms", took)
@@ -132,4 +132,4 @@ async def _admit_administrator(runtime: Runtime, password: str) -> None:
     admitted = await people.admit_administrator(
         name="Administrator", email=ADMINISTRATOR, password=password, areas=("admin_enforcement",)
     )
-    await runtime.database.act(lambda tx: people.create_administrator(tx, admitted))
+    await runtime.database.transaction(lambda tx: people.create_administrator(tx, admitted))

@@ -64,7 +64,7 @@ async def run(*, full: bool) -> Figures:
         async with bench_runtime(directory) as runtime:
             await load_cards(runtime.database.dsn, CARDS)
             # Pages of mirrors are not measured, and their peers do not exist.
-            await runtime.database.act(lambda tx: tx.execute(_WITHOUT_MIRRORS))
+            await runtime.database.transaction(lambda tx: tx.execute(_WITHOUT_MIRRORS))
             dids = await seed_agents(runtime, ACCOUNTS)
             callers = await prepare_callers(runtime, dids[:PAYERS], directory)
         own = [number for number in range(CARDS) if home_of(number)[0] is None]

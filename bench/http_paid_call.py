@@ -91,7 +91,7 @@ async def run(*, full: bool) -> Figures:
         for process, used in after.items():
             figures.add(f"CPU of these, {process}", "us", [(used - before[process]) * 1e6 / len(took)])
         figures.notes.append("targets, 32 at once: p50 15 ms, p99 60 ms")
-        settled = await runtime.database.look(
+        settled = await runtime.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM commerce_payment_token WHERE status = 'settled'")
         )
         figures.books_are_sound = (

@@ -117,7 +117,7 @@ async def _prepare_tokens(runtime: Runtime, dids: list[str], directory: Path) ->
 async def _are_paid(runtime: Runtime) -> bool:
     """Each settled token has its one transaction and its one event."""
     return bool(
-        await runtime.database.look(
+        await runtime.database.query(
             lambda tx: tx.fetchval(
                 "SELECT count(*) = count(t.id) AND count(*) = count(DISTINCT t.ref) AND count(*) ="
                 " (SELECT count(*) FROM journal_event WHERE event_type = 'A2APaymentSettled')"

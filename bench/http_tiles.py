@@ -22,7 +22,7 @@ async def run(*, full: bool) -> Figures:
     leaves = LEAVES * 10 if full else LEAVES
     async with temporary_directory() as directory:
         async with bench_runtime(directory) as runtime:
-            await runtime.database.act(lambda tx: _record(tx, leaves))
+            await runtime.database.transaction(lambda tx: _record(tx, leaves))
             await auditor.run_cycle(runtime)
         async with served(directory, RATE_LIMIT_READS="off") as service:
             rates: dict[str, list[float]] = {path: [] for path in PATHS}

@@ -31,7 +31,7 @@ async def run(*, full: bool) -> Figures:
         )
         median_theirs = figures.add(f"pgbench TPC-B-like, {CALLERS} clients", "/s", theirs)
         figures.notes.append(f"ratio {median_ours / median_theirs:.2f} x pgbench")
-        stored = await runtime.database.look(
+        stored = await runtime.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM journal_event WHERE event_type = 'AgentOnboarded'")
         )
         figures.books_are_sound = stored == written
@@ -57,4 +57,4 @@ async def _storm(runtime: Runtime) -> int:
 
 
 async def _append(runtime: Runtime, events: list[AgentOnboarded]) -> None:
-    await runtime.database.act(lambda tx: journal.append(tx, *events))
+    await runtime.database.transaction(lambda tx: journal.append(tx, *events))

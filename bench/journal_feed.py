@@ -121,7 +121,7 @@ async def _round(url: str, runtime: Runtime, mute: int, seconds: int) -> tuple[l
 def _delays(reader: Subscriber, sent: list[float]) -> list[float]:
     delays, delivered = [], 0
     for count, arrived in reader.arrivals:
-        delays += [arrived - moment for moment in sent[delivered:count]]
+        delays += [arrived - timestamp for timestamp in sent[delivered:count]]
         delivered = count
     return delays
 
@@ -141,7 +141,7 @@ async def _write(runtime: Runtime, count: int) -> list[float]:
 
 
 async def _append(runtime: Runtime, event: TokensIssued) -> None:
-    await runtime.database.act(lambda tx: journal.append(tx, event))
+    await runtime.database.transaction(lambda tx: journal.append(tx, event))
 
 
 @asynccontextmanager

@@ -54,5 +54,7 @@ async def _there_and_back(
 ) -> None:
     amount = Minor(10 * UNIT)
     order = staking.StakeOrder(agent, amount, 0)
-    await runtime.database.act(lambda tx: staking.stake(tx, order, policy, book))
-    await runtime.database.act(lambda tx: staking.unstake(tx, staking.UnstakeOrder(agent, amount), book))
+    await runtime.database.transaction(lambda tx: staking.stake(tx, order, policy, book))
+    await runtime.database.transaction(
+        lambda tx: staking.unstake(tx, staking.UnstakeOrder(agent, amount), book)
+    )

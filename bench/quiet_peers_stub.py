@@ -205,6 +205,6 @@ async def _read(  # noqa: PLR0917
                 peer.log.was_cosigned()
             elif "limit=" in path:
                 since = f"&since={json.loads(answer.body)['next']}"
-        except OutgoingTrouble as trouble:
-            troubles.append(f"{path} {trouble.reason}")
+        except OutgoingTrouble as error:
+            troubles.append(f"{path} {error.reason}")
         await asyncio.sleep(every)

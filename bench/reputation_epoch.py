@@ -33,7 +33,7 @@ async def run(*, full: bool) -> Figures:
     jobs, agents = (1_000_000, 100_000) if full else (100_000, 10_000)
     async with temporary_directory() as directory, bench_runtime(directory) as runtime:
         await _add_signals(runtime, jobs, agents, first=1)
-        await runtime.database.act(lambda tx: store.set_recorded(tx, jobs))
+        await runtime.database.transaction(lambda tx: store.set_recorded(tx, jobs))
         await _compute(runtime, jobs, agents, figures)
         await _read(runtime, agents, figures)
         await _record(runtime, jobs, agents, figures)
@@ -54,7 +54,7 @@ async def _compute(runtime: Runtime, jobs: int, agents: int, figures: Figures) -
     seconds = time.perf_counter() - started
     figures.add(f"epoch from zero, {jobs:,} jobs, {agents:,} agents", "s", [seconds])
     figures.notes.append(f"1,000,000 jobs in proportion: {seconds * 1_000_000 / jobs:.0f} s")
-    scored = await runtime.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM reputation_score"))
+    scored = await runtime.database.query(lambda tx: tx.fetchval("SELECT count(*) FROM reputation_score"))
     figures.books_are_sound &= scored == agents
 
 
@@ -63,8 +63,8 @@ async def _read(runtime: Runtime, agents: int, figures: Figures) -> None:
     for number in random.Random(1).choices(range(agents), k=READS):
         did = f"did:hansa:hansa.local:bench-{number}"
         started = time.perf_counter()
-        await runtime.database.look(partial(store.reputation_of, agent_did=did))
-        await runtime.database.look(partial(store.track_record, agent_did=did))
+        await runtime.database.query(partial(store.reputation_of, agent_did=did))
+        await runtime.database.query(partial(store.track_record, agent_did=did))
         durations.append((time.perf_counter() - started) * 1000)
     figures.add("score and track record of an agent, p99", "ms", [percentile(sorted(durations), 0.99)])
 
@@ -74,12 +74,12 @@ async def _record(runtime: Runtime, jobs: int, agents: int, figures: Figures) ->
     durations = []
     for turn in range(ROUNDS_OF_RECORDING):
         await _add_signals(runtime, AT_ONCE, agents, first=jobs + 1 + turn * AT_ONCE)
-        await runtime.database.act(lambda tx: enqueue(tx, RECORD_SIGNALS.name, "all"))
+        await runtime.database.transaction(lambda tx: enqueue(tx, RECORD_SIGNALS.name, "all"))
         started = time.perf_counter()
         while await run_in_transaction(runtime, RECORD_SIGNALS):
             pass
         durations.append(time.perf_counter() - started)
     figures.add(f"{AT_ONCE} signals enter the records", "s", durations)
-    last = await runtime.database.look(lambda tx: tx.fetchval("SELECT recorded FROM reputation_progress"))
-    newest = await runtime.database.look(store.last_signal)
+    last = await runtime.database.query(lambda tx: tx.fetchval("SELECT recorded FROM reputation_progress"))
+    newest = await runtime.database.query(store.last_signal)
     figures.books_are_sound &= last == newest

@@ -46,7 +46,7 @@ async def run(*, full: bool) -> Figures:
         copied = await _seconds("cp", "-a", str(data), str(directory / "copied"))
         async with bench_runtime(copy) as runtime:
             figures.books_are_sound &= await _content(runtime) == content
-            verdict = await runtime.database.act(auditor.audit_from_zero, one_snapshot=True)
+            verdict = await runtime.database.transaction(auditor.audit_from_zero, one_snapshot=True)
             figures.books_are_sound &= (verdict.status, verdict.supply.delta) == ("OK", 0)
         what = f"{transfers:,} transfers, {accounts:,} accounts"
         figures.add(f"hansa db backup, {what}", "s", [backup])

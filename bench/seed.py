@@ -87,7 +87,7 @@ async def seed_agents(runtime: Runtime, count: int) -> list[str]:
 async def sound_between(runtime: Runtime, least: int, most: int) -> bool:
     """Delta zero, and one ledger event for each acknowledged transfer: between `least` and `most` of them."""
     verdict = await runtime.database.read(auditor.audit_supply)
-    counted = await runtime.database.look(
+    counted = await runtime.database.query(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM journal_event"
             " WHERE event_type = 'LedgerBalanceChanged' AND coalesce(tx_type, data ->> 'tx_type') = 'transfer'",
@@ -147,7 +147,7 @@ async def use_log(runtime: Runtime) -> None:
 
 async def wal_bytes(runtime: Runtime) -> int:
     """The position in the write-ahead log."""
-    position = await runtime.database.look(
+    position = await runtime.database.query(
         lambda tx: tx.fetchval("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint")
     )
     return int(position)

@@ -50,9 +50,9 @@ async def run(*, full: bool) -> Figures:
 
 def _chain(key: Ed25519PrivateKey, kid: str, count: int) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
-    digest, moment = "0" * 64, datetime.now(UTC) - count * EVERY
+    digest, timestamp = "0" * 64, datetime.now(UTC) - count * EVERY
     for number in range(1, count + 1):
-        content = _content(number, digest, (moment + number * EVERY).isoformat(timespec="microseconds"))
+        content = _content(number, digest, (timestamp + number * EVERY).isoformat(timespec="microseconds"))
         payload = json.dumps(content, sort_keys=True, separators=(",", ":"))
         for name, amount in AMOUNTS.items():
             payload = payload.replace(f":{name}", f":{amount}")

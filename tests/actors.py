@@ -72,8 +72,8 @@ async def create_agent(
             identity, await agents.create_agent(tx, asked, settings, is_suspended)
         )
 
-    made = await IndexedWrites(runtime.database, SEARCHER.of(runtime)).act(created)
-    signed_in = await runtime.database.act(
+    made = await IndexedWrites(runtime.database, SEARCHER.of(runtime)).transaction(created)
+    signed_in = await runtime.database.transaction(
         lambda tx: agents.sign_in(tx, identity.client_id, identity.client_secret)
     )
     token = runtime.tokens.issue(
@@ -92,5 +92,5 @@ async def _logged_in(runtime: Runtime, open_one: Callable[[Tx], Awaitable[int]],
     async def opened_session(tx: Tx) -> OpenSession:
         return await opening_for(Client(CLIENT, address))(tx, await open_one(tx), gave_code=False)
 
-    session = await runtime.database.act(opened_session)
+    session = await runtime.database.transaction(opened_session)
     return session.access_token(runtime.tokens, runtime.settings.access_token_expire_minutes)

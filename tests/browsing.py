@@ -136,7 +136,7 @@ class BrowserOf:
 
     async def idle(self, minutes: int) -> None:
         """Let the time go by for every session."""
-        await self.registry.database.act(
+        await self.registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE people_session SET opened_at = opened_at - make_interval(mins => $1),"
                 " continued_at = continued_at - make_interval(mins => $1),"

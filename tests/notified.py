@@ -35,4 +35,4 @@ async def notified_of(registry: TestRegistry, did: str) -> list[tuple[str, dict[
             if row["id"] not in before
         ]
 
-    return await registry.database.act(react)
+    return await registry.database.transaction(react)

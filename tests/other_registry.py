@@ -171,7 +171,7 @@ def let_reach(runtime: Runtime, *others: OtherRegistry) -> None:
 
 async def _no_cards(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     """These registries have no agents."""
-    await runtime.database.act(lambda tx: note_synced(tx, [peer.id]))
+    await runtime.database.transaction(lambda tx: note_synced(tx, [peer.id]))
     return SyncOutcome()
 
 

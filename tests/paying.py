@@ -75,4 +75,4 @@ class Payments:
         """Let the token's time be over, which no request can do."""
         moved = """UPDATE commerce_payment_token SET created_at = created_at - interval '1 second',
           expires_at = clock_timestamp() - interval '1 millisecond' WHERE id = $1"""
-        await self.registry.database.act(lambda tx: tx.execute(moved, token_id))
+        await self.registry.database.transaction(lambda tx: tx.execute(moved, token_id))

@@ -210,7 +210,7 @@ class TestRegistry:
         bounds = "SELECT {}(pg_current_snapshot())::text::bigint"
 
         async def bound(name: str) -> int:
-            return await self.database.look(lambda tx: tx.fetchval(bounds.format(name)))
+            return await self.database.query(lambda tx: tx.fetchval(bounds.format(name)))
 
         begun = await bound("pg_snapshot_xmax")
         async with asyncio.timeout(60):
@@ -267,7 +267,7 @@ class TestRegistry:
         """The certificate of a service that the operator enrolled."""
         authority, trust_domain = self.runtime.authority, self.settings.trust_domain
         assert authority
-        enrolled = await self.database.act(
+        enrolled = await self.database.transaction(
             lambda tx: federation.enrol_service(
                 tx, authority, name=name, trust_domain=trust_domain, lifetime=lifetime
             )

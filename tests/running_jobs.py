@@ -38,7 +38,7 @@ async def run_scheduled_transactions(runtime: Runtime, *kinds: JobKind) -> None:
     for kind in kinds:
         if isinstance(kind, TransactionalKind) and kind.every_seconds:
             job = Job(id=0, kind=kind.name, key=SCHEDULE, payload={}, attempts=1, fencing_token=0)
-            await runtime.database.act(
+            await runtime.database.transaction(
                 lambda tx, kind=kind, job=job: kind.work(tx, runtime, job), one_snapshot=kind.one_snapshot
             )
 
@@ -56,7 +56,7 @@ async def working(runtime: Runtime, *kinds: JobKind) -> AsyncIterator["asyncio.T
 
 async def jobs_of(runtime: Runtime, kind: str) -> list[dict[str, Any]]:
     """The rows of a kind, the earliest due first."""
-    rows = await runtime.database.look(
+    rows = await runtime.database.query(
         lambda tx: tx.fetch("SELECT * FROM plumbing_job WHERE kind = $1 ORDER BY due_at, id", kind)
     )
     return [dict(row) for row in rows]
@@ -64,7 +64,7 @@ async def jobs_of(runtime: Runtime, kind: str) -> list[dict[str, Any]]:
 
 async def time_passes(runtime: Runtime, seconds: float) -> None:
     """For jobs: what was due in so many seconds is due now, and leases end as much earlier."""
-    await runtime.database.act(
+    await runtime.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_job SET due_at = due_at - $1 * interval '1 second',"
             " lease_until = lease_until - $1 * interval '1 second'",

@@ -104,12 +104,12 @@ class AsyncAiohttpTransport(httpx2.AsyncBaseTransport):
             connection = await self._connected(origin, seconds.get("connect"))
             answer = Exchange(connection, self._places)
             await answer.begin(head, body, seconds, is_head=is_head)
-        except BaseException as trouble:
+        except BaseException as error:
             if connection is not None:
                 connection.close()
             self._places.release()
-            if isinstance(trouble, _TRANSLATED):
-                raise _translated(trouble) from trouble
+            if isinstance(error, _TRANSLATED):
+                raise _translated(error) from error
             raise
         return answer
 
@@ -138,8 +138,8 @@ class AsyncAiohttpTransport(httpx2.AsyncBaseTransport):
             self._origins[origin] = request
         try:
             return await connector.connect(request, [], _connecting_within(seconds))
-        except TimeoutError as trouble:
-            raise aiohttp.ConnectionTimeoutError(f"no connection to {origin} in time") from trouble
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError(f"no connection to {origin} in time") from error
 
     async def _connector_of_loop(self) -> "_Connector":
         """Another loop, such as that of a second `asyncio.run`, cannot use the connections of the one before."""
@@ -201,15 +201,15 @@ class Exchange(httpx2.AsyncByteStream):
         """The whole body. Raises: httpx2.TransportError."""
         try:
             return await self._body.read()
-        except _TRANSLATED as trouble:
-            raise _translated(trouble) from trouble
+        except _TRANSLATED as error:
+            raise _translated(error) from error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._body.iter_chunked(PART_MAX_BYTES):
                 yield chunk
-        except _TRANSLATED as trouble:
-            raise _translated(trouble) from trouble
+        except _TRANSLATED as error:
+            raise _translated(error) from error
 
     async def aclose(self) -> None:
         """Give the connection back, or end it if the answer was not read to its end."""
@@ -249,8 +249,8 @@ class _LongBody:
                     await _write_part(protocol, _chunk(part) if self._is_chunked else part, seconds)
             if self._is_chunked:
                 await _write_part(protocol, b"0\r\n\r\n", seconds)
-        except Exception as trouble:  # noqa: BLE001
-            protocol.set_exception(trouble)
+        except Exception as error:  # noqa: BLE001
+            protocol.set_exception(error)
         else:
             protocol.start_timeout()
 
@@ -340,8 +340,8 @@ def _connecting_within(seconds: float | None) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(connect=seconds)
 
 
-def _translated(trouble: Exception) -> httpx2.TransportError:
+def _translated(failure: Exception) -> httpx2.TransportError:
     for kinds, error in ERRORS:
-        if isinstance(trouble, kinds):
-            return error(str(trouble) or type(trouble).__name__)
-    return httpx2.NetworkError(str(trouble) or type(trouble).__name__)
+        if isinstance(failure, kinds):
+            return error(str(failure) or type(failure).__name__)
+    return httpx2.NetworkError(str(failure) or type(failure).__name__)

@@ -24,8 +24,8 @@ def origin_of(url: str) -> str:
     """The base address without a path. Raises: ValueError."""
     try:
         parsed = httpx2.URL(url)
-    except httpx2.InvalidURL as trouble:
-        raise ValueError(f"a registry is addressed by an http or https URL, got {url!r}: {trouble}") from None
+    except httpx2.InvalidURL as error:
+        raise ValueError(f"a registry is addressed by an http or https URL, got {url!r}: {error}") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise ValueError(f"a registry is addressed by an http or https URL, got {url!r}")
     if parsed.userinfo:
@@ -129,10 +129,10 @@ def read_answer(content: bytes, shape: type[T], call: Call) -> T:
     """The body of a success. Raises: AnswerInvalid."""
     try:
         return msgspec.json.decode(content, type=shape)
-    except NOT_READABLE as trouble:
+    except NOT_READABLE as error:
         raise AnswerInvalid(
-            f"{call.method} {call.path} did not return the documented shape: {trouble}"
-        ) from trouble
+            f"{call.method} {call.path} did not return the documented shape: {error}"
+        ) from error
 
 
 def read_redirection(answer: Answer, call: Call) -> AnswerInvalid:
@@ -166,7 +166,7 @@ def _retry_after_seconds(header: str | None) -> float | None:
     if header.isascii() and header.isdecimal():
         return float(header)
     try:
-        moment = parsedate_to_datetime(header)
+        timestamp = parsedate_to_datetime(header)
     except ValueError:
         return None
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (timestamp.astimezone(UTC) - datetime.now(UTC)).total_seconds())

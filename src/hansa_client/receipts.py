@@ -214,8 +214,8 @@ def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], bytes]:
     try:
         header, payload = read_json(decoded(parts[0])), read_json(decoded(parts[1]))
         signature = decoded(parts[2])
-    except (NotBase64url, NotCanonical) as trouble:
-        raise ReceiptInvalid(f"The delivery receipt cannot be read: {trouble}") from None
+    except (NotBase64url, NotCanonical) as error:
+        raise ReceiptInvalid(f"The delivery receipt cannot be read: {error}") from None
     if not isinstance(header, dict) or not isinstance(payload, dict):
         raise ReceiptInvalid("Header and payload of a delivery receipt are objects.")
     if (header.get("alg"), header.get("typ")) != ("EdDSA", TYPE) or "crit" in header:

@@ -79,8 +79,8 @@ class SqliteWriter:
                     is_durable = not is_durable
                     _make_durable(connection, is_durable=is_durable)
                 results = _in_one_transaction(connection, batch)
-            except (sqlite3.Error, OSError) as trouble:
-                results = [(job.future, None, trouble) for job in batch]
+            except (sqlite3.Error, OSError) as failure:
+                results = [(job.future, None, failure) for job in batch]
                 if connection:
                     connection.close()
                 connection = None
@@ -210,8 +210,8 @@ def _committed(
 def _run(connection: sqlite3.Connection, job: _Job) -> _Result:
     try:
         return job.future, job.use(connection), None
-    except Exception as trouble:
-        raise _UseRaised from trouble
+    except Exception as error:
+        raise _UseRaised from error
 
 
 def _run_apart(connection: sqlite3.Connection, job: _Job) -> _Result:
@@ -219,8 +219,8 @@ def _run_apart(connection: sqlite3.Connection, job: _Job) -> _Result:
     connection.execute("SAVEPOINT one_use")
     try:
         result: _Result = job.future, job.use(connection), None
-    except Exception as trouble:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
         connection.execute("ROLLBACK TO one_use")
-        result = job.future, None, trouble
+        result = job.future, None, error
     connection.execute("RELEASE one_use")
     return result

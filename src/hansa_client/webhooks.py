@@ -48,14 +48,14 @@ class WebhookVerifier:
         Raises: WebhookRefused.
         """
         given = {name.lower(): value for name, value in headers.items()}
-        message_id, moment = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
-        if not message_id or not (moment.isascii() and moment.isdecimal()):
+        message_id, instant = given.get("webhook-id", ""), given.get("webhook-timestamp", "")
+        if not message_id or not (instant.isascii() and instant.isdecimal()):
             raise WebhookRefused("the headers webhook-id and webhook-timestamp are missing or malformed")
-        if abs((time.time() if now is None else now) - int(moment)) > self._tolerance_seconds:
+        if abs((time.time() if now is None else now) - int(instant)) > self._tolerance_seconds:
             raise WebhookRefused(
                 f"the message was sent more than {self._tolerance_seconds} seconds ago, or later than now"
             )
-        signed = f"{message_id}.{moment}.".encode() + body
+        signed = f"{message_id}.{instant}.".encode() + body
         candidates = [
             part.removeprefix("v1,")
             for part in given.get("webhook-signature", "").split()
@@ -70,7 +70,7 @@ class WebhookVerifier:
             members = msgspec.json.decode(body, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError):
             raise WebhookRefused("the body is not a JSON object") from None
-        return WebhookMessage(message_id, int(moment), members)
+        return WebhookMessage(message_id, int(instant), members)
 
 
 def _key(secret: str) -> bytes:

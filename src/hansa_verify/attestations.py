@@ -113,16 +113,16 @@ def verify_attestations(
     Amounts may differ by 0.001 (C6) and 0.01 (C7); with `exact` by nothing. With `max_age` an older head fails C8.
     """
     judged = _Judged(keys, exact=exact)
-    moment = at or datetime.now(UTC)
+    timestamp = at or datetime.now(UTC)
     for record in reversed(records) if _falls(records) else records:
-        judged.judge(record)
-    judged.judge_head(moment, max_age)
+        judged.evaluate(record)
+    judged.judge_head(timestamp, max_age)
     steps = tuple(
         Step(check, holds=check not in judged.failed, said=judged.failed.get(check, said))
         for check, said in CHECKS.items()
     )
     head = (judged.last_id, judged.last_digest if judged.last_id is not None else None)
-    return ChainVerdict(code_of(steps), steps, tuple(judged.warnings(moment)), len(records), *head)
+    return ChainVerdict(code_of(steps), steps, tuple(judged.warnings(timestamp)), len(records), *head)
 
 
 def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
@@ -135,8 +135,8 @@ def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
         for check in (judged.key, judged.digest, judged.signature):
             check(record, payload)
         return judged.envelope(record, payload)
-    except Refusal as trouble:
-        raise NotCanonical(f"{trouble.code}: {trouble.said}") from None
+    except Refusal as error:
+        raise NotCanonical(f"{error.code}: {error.said}") from None
 
 
 class _Judged:
@@ -159,30 +159,30 @@ class _Judged:
         self.breaches: list[int] = []
         self.gaps: list[str] = []
 
-    def judge(self, record: Any) -> None:
+    def evaluate(self, record: Any) -> None:
         if not isinstance(record, Mapping):
             self.failed.setdefault("C5", "a record is an object")
             return
         try:
             payload: bytes | None = _payload(record)
-        except Refusal as trouble:
+        except Refusal as error:
             payload = None
-            self._fail(record, trouble)
+            self._fail(record, error)
         self._each((self.key, self.link), record, record, payload)
         if payload is not None:
             self._each((self.digest, self.signature, self._content), record, record, payload)
         self.last_digest = str(record.get("digest"))
 
-    def judge_head(self, moment: datetime, max_age: timedelta | None) -> None:
+    def judge_head(self, timestamp: datetime, max_age: timedelta | None) -> None:
         if self.last_ts is None:
             self.failed.setdefault("C5", "the chain has no readable record")
-        elif self.last_ts > moment + CLOCK_SKEW:
+        elif self.last_ts > timestamp + CLOCK_SKEW:
             self.failed.setdefault("C8", f"the head is of {self.last_ts.isoformat()}, in the future")
-        elif max_age is not None and moment - self.last_ts > max_age:
+        elif max_age is not None and timestamp - self.last_ts > max_age:
             self.failed.setdefault("C8", f"the head is of {self.last_ts.isoformat()}, older than asked for")
 
-    def warnings(self, moment: datetime) -> Iterable[Warned]:
-        if self.last_ts is not None and moment - self.last_ts > WATCHED_WITHIN:
+    def warnings(self, timestamp: datetime) -> Iterable[Warned]:
+        if self.last_ts is not None and timestamp - self.last_ts > WATCHED_WITHIN:
             yield Warned("unwatched", f"the newest record is of {self.last_ts.isoformat()}")
         if self.breaches:
             yield Warned("breach", f"{len(self.breaches)} records attest a breach, first {self.breaches[0]}")
@@ -209,8 +209,8 @@ class _Judged:
             raise Refusal("C3", "there is no key to verify its signature")
         try:
             signature = decoded(record.get("signature"))
-        except NotBase64url as trouble:
-            raise Refusal("C3", f"the signature: {trouble}") from None
+        except NotBase64url as error:
+            raise Refusal("C3", f"the signature: {error}") from None
         if not is_signed(key.public_key, signature, payload):
             raise Refusal("C3", "the signature is not by its key over the payload")
 
@@ -241,12 +241,12 @@ class _Judged:
         for check in checks:
             try:
                 check(*judged)
-            except Refusal as trouble:
-                self._fail(record, trouble)
+            except Refusal as error:
+                self._fail(record, error)
 
-    def _fail(self, record: Mapping[str, Any], trouble: Refusal) -> None:
+    def _fail(self, record: Mapping[str, Any], error: Refusal) -> None:
         name = f"record {record.get('id')!r}"[:60]
-        self.failed.setdefault(trouble.code, f"{name}: {trouble.said}")
+        self.failed.setdefault(error.code, f"{name}: {error.said}")
 
     def _content(self, record: Mapping[str, Any], payload: bytes) -> None:
         said = self.envelope(record, payload)
@@ -362,8 +362,8 @@ def _payload(record: Mapping[str, Any]) -> bytes:
 def _read_payload(payload: bytes) -> Mapping[str, Any]:
     try:
         said = read_json(payload, exact=True)
-    except NotCanonical as trouble:
-        raise Refusal("C5", f"the payload: {trouble}") from None
+    except NotCanonical as error:
+        raise Refusal("C5", f"the payload: {error}") from None
     if not isinstance(said, Mapping) or said.get("standard") != STANDARD or said.get("kind") not in KINDS:
         raise Refusal("C5", f"the payload is not of a known kind of {STANDARD}")
     return said

@@ -21,8 +21,8 @@ def _steps(document: Any, keys: Iterable[AuditorKey], balance: int | None) -> It
         return [Step("proof", holds=False, said="a proof is an object")]
     try:
         said = read_record(document.get("attestation"), keys)
-    except NotCanonical as trouble:
-        return [Step("attestation", holds=False, said=str(trouble))]
+    except NotCanonical as error:
+        return [Step("attestation", holds=False, said=str(error))]
     committed, seq = read_liabilities(said), said.get("as_of_event_seq")
     if committed is None:
         return [Step("attestation", holds=False, said="the attestation commits to no liabilities")]

@@ -64,8 +64,8 @@ def read_json(text: bytes | str, *, exact: bool = False) -> Any:
             json.dumps(value, ensure_ascii=False, default=str).encode()
     except NotCanonical:
         raise
-    except (ValueError, RecursionError) as trouble:
-        raise NotCanonical(f"not valid JSON: {trouble}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotCanonical(f"not valid JSON: {error}") from None
     return value
 
 
@@ -86,8 +86,8 @@ def canonical_json(value: Any) -> bytes:
             # Only whole characters can be encoded; an escape could be half of a surrogate pair.
             json.dumps(value, ensure_ascii=False).encode()
         return text.encode()
-    except (ValueError, TypeError, RecursionError) as trouble:
-        raise NotCanonical(f"no canonical form exists: {trouble}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise NotCanonical(f"no canonical form exists: {error}") from None
 
 
 def _require_shallow(text: str) -> None:

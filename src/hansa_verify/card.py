@@ -98,8 +98,8 @@ class _Judged(JudgedText):
         """A second signature by the registry's profile would leave open which of them is meant."""
         try:
             found = [entry for entry in map(read_entry, self.entries) if entry.profile == CARD_PROFILE]
-        except BadEntry as trouble:
-            raise Refusal(trouble.code, str(trouble)) from None
+        except BadEntry as error:
+            raise Refusal(error.code, str(error)) from None
         if len(found) != 1:
             raise Refusal(
                 "profile_missing", f"{len(found)} signatures by the profile {CARD_PROFILE}, not one"

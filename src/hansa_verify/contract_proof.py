@@ -74,8 +74,8 @@ class _Judged(JudgedText):
         stated = (self.stated["contract_id"], self.stated["digest"])
         if (evidence["contract_id"], evidence["contract_digest"]) != stated:
             raise Refusal("authorization", "its evidence is another contract")
-        moment = None if ends is None else read_moment(ends)
-        if ends is not None and (moment is None or moment <= self.at):
+        timestamp = None if ends is None else read_moment(ends)
+        if ends is not None and (timestamp is None or timestamp <= self.at):
             raise Refusal("authorization", f"the authorization ended at {ends}")
         return f"{found[0]['action']} by {found[0]['authority']}"
 

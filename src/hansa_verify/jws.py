@@ -74,8 +74,8 @@ def read_entry(entry: object) -> DetachedSignature:
         raise BadEntry("malformed", f"`protected` has at most {PROTECTED_MAX_CHARACTERS} characters")
     try:
         header, signature = _header(protected), decoded(entry.get("signature"))
-    except (NotBase64url, NotCanonical) as trouble:
-        raise BadEntry("malformed", str(trouble)) from None
+    except (NotBase64url, NotCanonical) as error:
+        raise BadEntry("malformed", str(error)) from None
     if len(signature) != SIGNATURE_BYTES:
         raise BadEntry("malformed", f"an Ed25519 signature has {SIGNATURE_BYTES} bytes")
     stated = (header.get(name) for name in ("kid", "canon", "iat"))

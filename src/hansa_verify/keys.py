@@ -104,8 +104,8 @@ def public_key_of(jwk: Mapping[str, Any]) -> bytes:
         raise NotAKey("an Ed25519 key is public and has kty OKP and crv Ed25519")
     try:
         key = decoded(jwk.get("x"))
-    except NotBase64url as trouble:
-        raise NotAKey(f"x: {trouble}") from None
+    except NotBase64url as error:
+        raise NotAKey(f"x: {error}") from None
     if len(key) != KEY_BYTES:
         raise NotAKey(f"x has {len(key)} bytes, not {KEY_BYTES}")
     require_usable(key)
@@ -176,10 +176,10 @@ def _listed(document: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _moment(jwk: Mapping[str, Any], name: str) -> datetime | None:
-    moment = read_moment(jwk.get(name))
-    if moment is None and jwk.get(name) is not None:
+    timestamp = read_moment(jwk.get(name))
+    if timestamp is None and jwk.get(name) is not None:
         raise NotAKey(f"{name} must be an ISO 8601 time with its offset from UTC")
-    return moment
+    return timestamp
 
 
 def _count(jwk: Mapping[str, Any], name: str) -> int | None:

@@ -77,8 +77,8 @@ def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None
     try:
         account, stated = proof["agent_did"].encode(), read_amount(proof["balance"])
         leaves = [_read_leaf(account, leaf) for leaf in proof["leaves"]]
-    except (NotAProof, NotBase64url, UnicodeEncodeError) as trouble:
-        return (Step("proof", holds=False, said=str(trouble)),)
+    except (NotAProof, NotBase64url, UnicodeEncodeError) as failure:
+        return (Step("proof", holds=False, said=str(failure)),)
     total = sum(leaf[0] for _, leaf, _ in leaves)
     expected = stated if balance is None else balance
     said = f"{proof['agent_did']} is counted with {_text(total)}, expected {_text(expected)}"
@@ -98,8 +98,8 @@ def judge_blocks(document: Any, committed: Liabilities) -> tuple[Step, ...]:
     try:
         level = [_node(one) for one in listed]
         root = _root_over(level)
-    except NotAProof as trouble:
-        return (Step("blocks", holds=False, said=str(trouble)),)
+    except NotAProof as error:
+        return (Step("blocks", holds=False, said=str(error)),)
     total = sum(amount for amount, _ in level)
     said = f"{len(level)} blocks add up to {_text(total)}, the attestation states {_text(committed.total)}"
     return (
@@ -115,8 +115,8 @@ def _leads_to_root(index: int, leaf: Node, path: list[Node], committed: Liabilit
     try:
         for height, sibling in enumerate(path):
             node = _parent(sibling, node) if index >> height & 1 else _parent(node, sibling)
-    except NotAProof as trouble:
-        return Step(name, holds=False, said=str(trouble))
+    except NotAProof as error:
+        return Step(name, holds=False, said=str(error))
     said = f"{len(path)} nodes lead to the root over {_text(node[0])}"
     return Step(name, holds=node == committed.node, said=said)
 

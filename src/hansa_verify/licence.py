@@ -123,8 +123,8 @@ def read_certificate(text: object) -> Certificate:
         raise BadLicence("a genesis and a frame have a key, an operator has none")
     try:
         key = None if is_operator else public_key_of(payload["key"])
-    except NotAKey as trouble:
-        raise BadLicence(f"key: {trouble}") from None
+    except NotAKey as error:
+        raise BadLicence(f"key: {error}") from None
     return Certificate(_trimmed(str(text)), signature, key)
 
 

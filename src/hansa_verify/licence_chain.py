@@ -67,9 +67,14 @@ class _Judged(Judged):
         stated: tuple[object, Sequence[object], Iterable[object], object],
         root_hash: str | None,
         list_max_age: timedelta,
-        moment: datetime,
+        timestamp: datetime,
     ) -> None:
-        self.stated, self.root_hash, self.list_max_age, self.moment = stated, root_hash, list_max_age, moment
+        self.stated, self.root_hash, self.list_max_age, self.moment = (
+            stated,
+            root_hash,
+            list_max_age,
+            timestamp,
+        )
         self.path: list[Certificate] = []
         self.troubles: list[Refusal] = []
         self.as_of: datetime | None = None
@@ -111,9 +116,9 @@ class _Judged(Judged):
 
     def expiry(self) -> str:
         """None expired. That an issuer ended a certificate counts for more."""
-        self.troubles = [trouble for number in range(len(self.path)) for trouble in self._troubles_of(number)]
-        if ended := [trouble for trouble in self.troubles if trouble.code in _ENDED]:
-            raise min(ended, key=lambda trouble: _ENDED.index(trouble.code))
+        self.troubles = [error for number in range(len(self.path)) for error in self._troubles_of(number)]
+        if ended := [error for error in self.troubles if error.code in _ENDED]:
+            raise min(ended, key=lambda error: _ENDED.index(error.code))
         expires_at = self.expires_at()
         if expires_at is not None and expires_at <= self.moment:
             raise Refusal("expired", f"expired at {expires_at.isoformat()}")

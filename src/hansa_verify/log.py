@@ -133,8 +133,8 @@ def read_checkpoint_of(note: str, keys: Iterable[AuditorKey]) -> Checkpoint:
     """As `read_checkpoint`, by keys that were not retired before the log had this size. Raises: BadCheckpoint."""
     checkpoint = _read_unsigned(note, None)
     in_service = (key.public_key for key in keys if key.signs_checkpoint_of(checkpoint.size))
-    trouble = f"no key that the auditor had at {checkpoint.size} leaves signed the checkpoint"
-    return _require_signed(checkpoint, note, in_service, trouble)
+    error = f"no key that the auditor had at {checkpoint.size} leaves signed the checkpoint"
+    return _require_signed(checkpoint, note, in_service, error)
 
 
 def _read_unsigned(note: str, origin: str | None) -> Checkpoint:
@@ -168,11 +168,11 @@ def _is_signature_line(line: str) -> bool:
 
 
 def _require_signed(
-    checkpoint: Checkpoint, note: str, public_keys: Iterable[bytes], trouble: str
+    checkpoint: Checkpoint, note: str, public_keys: Iterable[bytes], error: str
 ) -> Checkpoint:
     signers = (VerifierKey(checkpoint.origin, key, LOG_KEY) for key in public_keys)
     if not any(signer.has_signed(text_of(note), note.rpartition("\n\n")[2]) for signer in signers):
-        raise UnsignedCheckpoint(trouble)
+        raise UnsignedCheckpoint(error)
     return checkpoint
 
 

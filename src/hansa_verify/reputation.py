@@ -136,9 +136,9 @@ def scores_of(signals: Iterable[Signal], epoch: date) -> dict[str, Score]:
     return _Evidence.of(signals, day_of(epoch)).scores()
 
 
-def day_of(moment: date) -> int:
+def day_of(timestamp: date) -> int:
     """The number of a day since 1970-01-01."""
-    return moment.toordinal() - _FIRST_DAY
+    return timestamp.toordinal() - _FIRST_DAY
 
 
 def read_signal(event: Mapping[str, Any]) -> Signal | None:
@@ -153,8 +153,8 @@ def read_signal(event: Mapping[str, Any]) -> Signal | None:
         giver, receiver = (data[name] for name in _PARTIES[event["event_type"]])
         kind = _RULINGS[data["ruling"]] if event["event_type"] == "DisputeRuled" else "payment"
         return _signal(kind, day, giver, receiver, data) if kind else None
-    except (AttributeError, KeyError, TypeError, ValueError) as trouble:
-        raise NotASignal(f"an event is not readable: {type(trouble).__name__} {trouble}") from None
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise NotASignal(f"an event is not readable: {type(error).__name__} {error}") from None
 
 
 def _day(timestamp: str) -> int:

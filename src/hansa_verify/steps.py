@@ -48,8 +48,8 @@ def refused_as(code: str, prefix: str = "") -> Iterator[None]:
     """What cannot be read inside is a refusal with this code."""
     try:
         yield
-    except Unreadable as trouble:
-        raise Refusal(code, f"{prefix}{trouble}") from None
+    except Unreadable as error:
+        raise Refusal(code, f"{prefix}{error}") from None
 
 
 class Judged:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
-from hansa.rooms.transfers.bridge.sagas import Decision, Findings, Money, Move, Saga, State
+from hansa.rooms.transfers.bridge.sagas import Decision, Inputs, Money, Move, Saga, State
 
 
 class Broken(AssertionError):
@@ -82,10 +82,10 @@ class World:
         """One message arrives, in one transaction; the answers."""
         terms = message.terms
         if message.is_answer:
-            move = sagas.on_answer(self.sagas[terms.saga_id], message, Findings())
+            move = sagas.on_answer(self.sagas[terms.saga_id], message, Inputs())
             receipt = sagas.receipt_of(move, message)
             return self._with(move), () if receipt is None else (receipt,)
-        decided = sagas.decide(self.decisions.get(terms.saga_id), message, Findings(self._why_refused(terms)))
+        decided = sagas.decide(self.decisions.get(terms.saga_id), message, Inputs(self._why_refused(terms)))
         answers = () if decided.answer is None else (decided.answer,)
         if not decided.is_new or decided.decision is None:
             return replace(self, books=self.books.moved(decided.money, terms.amount)), answers

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
-from hansa.rooms.transfers.bridge.sagas import Decided, Decision, Findings, Move, Saga, State
+from hansa.rooms.transfers.bridge.sagas import Decided, Decision, Inputs, Move, Saga, State
 from tests.bridge.histories import History, explore
 from tests.bridge.model import Books, Broken, World
 from tests.properties.scale import by_tier
@@ -51,9 +51,9 @@ def test_a_timeout_against_a_late_success_completes():
     assert late is not None
     assert [message.type for message in sagas.outstanding(late)] == [MessageType.CANCEL]
     minted = Decision(WRAP, is_done=True)
-    answer = sagas.decide(minted, Message(MessageType.CANCEL, WRAP), Findings()).answer
+    answer = sagas.decide(minted, Message(MessageType.CANCEL, WRAP), Inputs()).answer
     assert answer is not None
-    completed = sagas.on_answer(late, answer, Findings()).saga
+    completed = sagas.on_answer(late, answer, Inputs()).saga
     assert completed is not None
     assert completed.state is State.COMPLETED
 
@@ -65,21 +65,21 @@ def _refund_by_time(patch: pytest.MonkeyPatch) -> None:
         move = right(saga, now)
         if move.saga is None or move.saga.state is not State.TIMED_OUT:
             return move
-        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), Findings())
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), Inputs())
 
     patch.setattr(sagas, "on_due", on_due)
 
 
 def _mint_each_request(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
-    patch.setattr(sagas, "decide", lambda _, message, findings: right(None, message, findings))
+    patch.setattr(sagas, "decide", lambda _, message, inputs: right(None, message, inputs))
 
 
 def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
 
-    def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
-        decided = right(decision, message, findings)
+    def decide(decision: Decision | None, message: Message, inputs: Inputs) -> Decided:
+        decided = right(decision, message, inputs)
         return replace(decided, is_new=False) if message.type is MessageType.CANCEL else decided
 
     patch.setattr(sagas, "decide", decide)
@@ -88,10 +88,10 @@ def _no_tombstone(patch: pytest.MonkeyPatch) -> None:
 def _apply_each_answer(patch: pytest.MonkeyPatch) -> None:
     right = sagas.on_answer
 
-    def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
+    def on_answer(saga: Saga | None, message: Message, inputs: Inputs) -> Move:
         is_over = saga is not None and saga.has_ended
         reopened = replace(saga, state=State.MINT_REQUESTED) if saga is not None and is_over else saga
-        return right(reopened, message, findings)
+        return right(reopened, message, inputs)
 
     patch.setattr(sagas, "on_answer", on_answer)
 
@@ -99,10 +99,10 @@ def _apply_each_answer(patch: pytest.MonkeyPatch) -> None:
 def _cancel_what_was_done(patch: pytest.MonkeyPatch) -> None:
     right = sagas.decide
 
-    def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
+    def decide(decision: Decision | None, message: Message, inputs: Inputs) -> Decided:
         if decision is not None and message.type is MessageType.CANCEL:
             return Decided(decision, Message(MessageType.CANCELLED, message.terms, "CANCELLED"))
-        return right(decision, message, findings)
+        return right(decision, message, inputs)
 
     patch.setattr(sagas, "decide", decide)
 

@@ -44,8 +44,8 @@ def found_browser() -> str:
     """The browser to start. Fails the test that asks where there is none, and says so."""
     try:
         found = chromium.find()
-    except chromium.NoBrowser as trouble:
-        pytest.fail(str(trouble), pytrace=False)
+    except chromium.NoBrowser as error:
+        pytest.fail(str(error), pytrace=False)
     if found is None:
         pytest.fail(chromium.NONE_FOUND, pytrace=False)
     return found
@@ -100,7 +100,7 @@ async def visit(browser: Browser, registry: TestRegistry) -> AsyncIterator[OpenP
                 opened.strangers.append(request.url)
 
         opened.page.on("request", notice)
-        opened.page.on("pageerror", lambda trouble: opened.complaints.append(str(trouble)))
+        opened.page.on("pageerror", lambda failure: opened.complaints.append(str(failure)))
         opened.page.on(
             "console",
             lambda message: opened.complaints.append(message.text) if message.type == "error" else None,

@@ -87,7 +87,7 @@ class PersonAtBrowser:
         """With a code, where two-factor login is on."""
         await self.try_login()
         if self.app:
-            await self.registry.database.act(lambda tx: tx.execute(CODES_ARE_OF_THE_PAST))
+            await self.registry.database.transaction(lambda tx: tx.execute(CODES_ARE_OF_THE_PAST))
             await self.page.get_by_label("Code").fill(self.app.now())
             await self.page.get_by_role("button", name="Log in", exact=True).click()
         await expect(self.page.get_by_role("heading", level=1)).to_have_text("Account")

@@ -147,7 +147,7 @@ async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_regi
     await expect(page.locator("[data-agents]")).to_have_text("1")
     verdict = page.get_by_role("status")
     await expect(verdict).to_have_text("In balance")
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE ledger_account SET liquid = liquid + 100000000 WHERE did = $1", agent.did
         )
@@ -156,14 +156,14 @@ async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_regi
     await expect(verdict).to_have_text("Breach")
     await expect(page.locator("[data-figure=delta]")).to_have_text("-1")
     assert opened.complaints == []
-    trouble = page.get_by_text("the registry does not respond")
-    await expect(trouble).to_have_count(0)
+    error = page.get_by_text("the registry does not respond")
+    await expect(error).to_have_count(0)
     await page.context.set_offline(offline=True)
     await page.clock.run_for(REFRESHED)
-    await expect(trouble).to_be_visible()
+    await expect(error).to_be_visible()
     await page.context.set_offline(offline=False)
     await page.clock.run_for(REFRESHED)
-    await expect(trouble).to_have_count(0)
+    await expect(error).to_have_count(0)
 
 
 async def test_a_command_is_copied_whole(visit):

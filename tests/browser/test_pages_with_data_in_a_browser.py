@@ -44,7 +44,7 @@ async def peer_with_a_pool(registry: TestRegistry) -> None:
         await tx.execute(POOL)
         await tx.execute(MINUTES)
 
-    await registry.database.act(fill)
+    await registry.database.transaction(fill)
 
 
 async def contract_and_receipt(registry: TestRegistry) -> tuple[str, str]:

@@ -79,7 +79,7 @@ def hostile_card(text: str) -> dict:
 @pytest.mark.parametrize("text", [HIDDEN, RIGHT_TO_LEFT, HEBREW], ids=["hidden", "both", "hebrew"])
 async def test_a_card_reorders_nothing_around_its_words(text: str, registry: TestRegistry, visit):
     agent = await registry.agent(name=text, **hostile_card(text))
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: catalogue.mirror_cards(
             tx,
             source_registry=text,

@@ -85,10 +85,10 @@ async def test_frozen_proofs_of_contracts_settlements_labelled_disputes_and_time
 
 def microseconds(text: str) -> str | None:
     """The time since 1970 as the verifier reads it."""
-    moment = read_moment(text)
-    if moment is None:
+    timestamp = read_moment(text)
+    if timestamp is None:
         return None
-    since = moment - EPOCH
+    since = timestamp - EPOCH
     return str((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds)
 
 

@@ -267,7 +267,7 @@ async def test_each_change_that_its_signer_signed_gets_the_verdict_of_the_verifi
     found = await script_page.evaluate(script, list(vectors.values()))
     if script == CHAINS:
         found = [code for code, _ in found]
-    expected = {what: resigned.judge(vector) for what, vector in vectors.items()}
+    expected = {what: resigned.evaluate(vector) for what, vector in vectors.items()}
     assert dict(zip(vectors, found, strict=True)) == expected
 
 
@@ -293,7 +293,7 @@ async def test_the_registry_card_and_the_growth_of_the_log_are_verified_on_the_p
     old = (await registry.http.get("/log/checkpoint")).text
     size = old.split("\n")[1]
     assert (await agent.transfer(await registry.agent(), "1")).status_code == 200
-    await registry.database.act(lambda tx: tx.execute(AGED))
+    await registry.database.transaction(lambda tx: tx.execute(AGED))
     await auditor.run_cycle(registry.runtime)
     page = (await visit("/verify")).page
     verdict, steps = page.locator("[data-verdict]"), page.locator("[data-steps] tr")

@@ -19,7 +19,7 @@ UPDATE reputation_bond SET matures_at = matures_at - interval '15 days',
 
 async def matured(registry: TestRegistry, agent: TestAgent) -> None:
     """So much time passes that the bond can be unlocked."""
-    await registry.database.act(lambda tx: tx.execute(MATURE, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(MATURE, agent.did))
 
 
 async def test_a_bond_is_deposited_released_and_unlocked_once(

@@ -189,7 +189,7 @@ async def test_an_administrator_follows_what_the_facts_propose(at: Typed, regist
     number = str((await at.json(*PROPOSAL, *terms))["id"])
     await at.run("contract", "accept", number, "--agent", "Painter")
     moved = CONTRACTS_EARLIER.replace("$2::interval", "interval '2 days'")
-    await registry.database.act(lambda tx: tx.execute(moved, [int(number)]))
+    await registry.database.transaction(lambda tx: tx.execute(moved, [int(number)]))
     await time_passes(registry.runtime, timedelta(days=2).total_seconds())
     await run_due(registry.runtime, CONTRACT_DEADLINES)
     reason = ("--reason", "SERVICE_NOT_DELIVERED", "--description", "Nothing came.")

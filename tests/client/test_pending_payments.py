@@ -139,7 +139,7 @@ async def test_a_payment_ends_as_its_token_did_behind_more_newer_tokens_than_are
 ):
     token_id = await ended_token(payments, status)
     values = (payments.caller.did, payments.service.did, status, LISTED_MAX + 1)
-    await payments.registry.database.act(lambda tx: tx.execute(NEWER, *values))
+    await payments.registry.database.transaction(lambda tx: tx.execute(NEWER, *values))
     payer = credentials_of(payments.caller)
     interrupted = await Interrupted.of(connect(agent=payer), tmp_path, payer=payer, token_id=token_id)
     assert await interrupted.pending.list() == []

@@ -66,7 +66,7 @@ async def logged_in(who: TestDeveloper) -> TestDeveloper:
 
 
 async def let_time_pass(registry: TestRegistry, days: int) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE people_deletion SET requested_at = requested_at - $1::interval,"
             " effective_at = effective_at - $1::interval, next_try_at = next_try_at - $1::interval",
@@ -78,13 +78,13 @@ async def let_time_pass(registry: TestRegistry, days: int) -> None:
 async def sweep(registry: TestRegistry, times: int = 2) -> None:
     """What the background does each minute; the pause between closing and erasing is over when it comes again."""
     for _ in range(times):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE people_deletion SET next_try_at = next_try_at - interval '2 minutes'"
                 " WHERE status = 'processing'"
             )
         )
-        await registry.database.act(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
+        await registry.database.transaction(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
 
 
 async def steps(registry: TestRegistry) -> list[str]:
@@ -139,7 +139,7 @@ async def test_an_account_is_deleted_two_weeks_after_it_was_asked_for(
     await let_time_pass(registry, 1)
     await sweep(registry, 1)
     assert await steps(registry) == ["processing"]
-    await registry.database.act(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
+    await registry.database.transaction(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
     assert await steps(registry) == ["processing"]
     await sweep(registry, 1)
     assert await steps(registry) == ["deleted"]
@@ -249,7 +249,7 @@ async def test_units_that_come_in_the_cooling_off_put_the_deletion_off_and_are_n
 async def give(registry: TestRegistry, agent: TestAgent) -> None:
     """Ten units of the treasury's, as a grant."""
     book = ledger.Book.of(registry.settings)
-    paid = await registry.database.act(
+    paid = await registry.database.transaction(
         lambda tx: ledger.grant(tx, payee=agent.did, amount=parse_amount("10"), ref="test", book=book)
     )
     assert paid
@@ -259,7 +259,7 @@ async def test_a_deletion_that_is_put_off_holds_up_no_other(registry: TestRegist
     held, free = [await registry.developer() for _ in range(2)]
     await give(registry, await held.agent())
     for who in (held, free):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx, email=who.email: tx.execute(
                 "INSERT INTO people_deletion (developer_id, status, effective_at, next_try_at)"
                 " SELECT id, 'requested', now(), now() FROM people_developer WHERE email = $1",

@@ -364,7 +364,7 @@ async def test_a_developer_who_accepted_older_terms_accepts_the_present_ones(sta
     registry = await start_registry(tos_version="1.1")
     who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
     change = "UPDATE people_developer SET tos_version = '1.0'"
-    await registry.database.act(lambda tx: tx.execute(change))
+    await registry.database.transaction(lambda tx: tx.execute(change))
     before = (await registry.get("/auth/profile", headers=who)).json()
     assert before.pop("tos_reconsent_required") is True
     first_accepted_at = before.pop("tos_accepted_at")
@@ -382,7 +382,7 @@ async def test_a_consent_whose_time_is_not_known_gets_one_when_it_is_repeated(st
     registry = await start_registry(tos_version="1.1")
     who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
     change = "UPDATE people_developer SET tos_accepted_at = NULL"
-    await registry.database.act(lambda tx: tx.execute(change))
+    await registry.database.transaction(lambda tx: tx.execute(change))
     assert (await registry.get("/auth/profile", headers=who)).json()["tos_accepted_at"] is None
     assert (await accept_terms(registry, who, "1.1")).json()["tos_accepted_at"] is not None
 
@@ -400,7 +400,7 @@ async def test_terms_of_another_version_than_the_present_one_are_not_accepted(st
     registry = await start_registry(tos_version="1.1")
     who = {"Authorization": f"Bearer {(await session(registry))['access_token']}"}
     change = "UPDATE people_developer SET tos_version = '1.0'"
-    await registry.database.act(lambda tx: tx.execute(change))
+    await registry.database.transaction(lambda tx: tx.execute(change))
     assert code(await accept_terms(registry, who, version)) == (409, "TOS_VERSION_NOT_PRESENT")
     assert (await registry.get("/auth/profile", headers=who)).json()["tos_reconsent_required"] is True
 

@@ -40,7 +40,7 @@ async def me(agent):
 
 
 async def run(registry, statement, *values):
-    return await registry.database.act(lambda tx: tx.execute(statement, *values))
+    return await registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 def code(answer):

@@ -79,14 +79,14 @@ async def test_where_two_factors_are_required_an_administrator_without_them_is_r
 
 
 async def test_the_overview_shows_what_needs_attention_first(registry, everything):
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO plumbing_job (kind, key, payload, state, due_at, dead_at)"
             " VALUES ('mail', 'x', '{}', 'dead', now(), now())"
         )
     )
     agent = await registry.agent()
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
     )
     text = (await everything.open("/administration")).text
@@ -229,7 +229,7 @@ async def test_a_ruling_stands_beside_its_proposal_and_is_carried_out_once(regis
 
 
 async def test_a_job_is_retried_and_deleted_and_a_scheduled_one_is_not_deleted(registry, everything):
-    job_id = await registry.database.act(
+    job_id = await registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO plumbing_job (kind, key, payload, state, due_at, dead_at, last_error)"
             " VALUES ('mail', 'x', '{}', 'dead', now(), now(), '<b>421</b>') RETURNING id"

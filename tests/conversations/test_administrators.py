@@ -22,7 +22,7 @@ EMAIL = "ops@example.org"
 async def administrator(registry, *areas):
     """An administrator made by the operator, logged in."""
     admitted = await people.admit_administrator(name="Ops", email=EMAIL, password=PASSWORD, areas=areas)
-    await registry.database.act(lambda tx: people.create_administrator(tx, admitted))
+    await registry.database.transaction(lambda tx: people.create_administrator(tx, admitted))
     form = {"username": EMAIL, "password": PASSWORD}
     login = await registry.post("/auth/login", data=form, headers=registry.elsewhere())
     assert login.status_code == 200, login.text
@@ -31,7 +31,9 @@ async def administrator(registry, *areas):
 
 async def set_developer(registry, developer, assignment):
     statement = f"UPDATE people_developer SET {assignment} WHERE email = $1"
-    assert await registry.database.act(lambda tx: tx.execute(statement, developer.email)) == "UPDATE 1"
+    assert (
+        await registry.database.transaction(lambda tx: tx.execute(statement, developer.email)) == "UPDATE 1"
+    )
 
 
 async def profile(registry, developer):
@@ -90,9 +92,9 @@ async def test_the_administrator_accepts_the_terms_in_a_browser(registry):
         ({"name": "\udcff"}, MemberInvalid),
     ],
 )
-async def test_the_operator_is_held_to_the_rules_of_registration(change, trouble):
+async def test_the_operator_is_held_to_the_rules_of_registration(change, error):
     asked = {"name": "Ops", "email": EMAIL, "password": PASSWORD, "areas": ADMIN_AREAS, **change}
-    with pytest.raises(trouble) as refusal:
+    with pytest.raises(error) as refusal:
         await people.admit_administrator(**asked)
     assert refusal.value.field in change
     assert asked["password"] not in refusal.value.detail
@@ -187,7 +189,7 @@ async def set_second_factor(registry, developer, enabled_at):
                 developer.email,
             )
 
-    await registry.database.act(change)
+    await registry.database.transaction(change)
 
 
 async def test_where_two_factor_login_is_required_of_administrators_one_without_it_does_nothing(
@@ -198,8 +200,8 @@ async def test_where_two_factor_login_is_required_of_administrators_one_without_
     by_key = await treasurer.api_key()
     developer = await registry.developer()
     async with treasury_of(registry) as http:
-        for moment, status in ((None, 403), (datetime.now(UTC), 200), (None, 403)):
-            await set_second_factor(registry, treasurer, moment)
+        for timestamp, status in ((None, 403), (datetime.now(UTC), 200), (None, 403)):
+            await set_second_factor(registry, treasurer, timestamp)
             for who in (treasurer, by_key):
                 answer = await http.get("/treasury", headers=who.headers)
                 assert answer.status_code == status

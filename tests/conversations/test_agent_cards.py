@@ -320,8 +320,8 @@ async def test_updated_since_lists_by_change_the_oldest_first(registry):
     await change(registry, first, is_active=True)
     ago = datetime.now(UTC) - timedelta(hours=1)
     assert await names(registry, updated_since=ago.isoformat()) == ["Second", "First"]
-    moment = (await registry.get(f"/agent-cards/{first.id}")).json()["updated_at"]
-    assert await names(registry, updated_since=moment) == ["First"]
+    timestamp = (await registry.get(f"/agent-cards/{first.id}")).json()["updated_at"]
+    assert await names(registry, updated_since=timestamp) == ["First"]
     later = (datetime.now(UTC) + timedelta(hours=1)).replace(tzinfo=None)
     assert await names(registry, updated_since=later.isoformat()) == []
     assert second.name == "Second"
@@ -381,7 +381,7 @@ async def test_changes_that_commit_out_of_order_are_all_heard(registry):
         await may_commit.wait()
         return card
 
-    slow_one = asyncio.create_task(registry.database.act(slow))
+    slow_one = asyncio.create_task(registry.database.transaction(slow))
     await written.wait()
     await publish(registry, "Quick")
     seen = await follow(registry, query)
@@ -403,7 +403,7 @@ async def test_a_first_reading_while_a_change_is_open_misses_nothing_either(regi
         written.set()
         await may_commit.wait()
 
-    slow_one = asyncio.create_task(registry.database.act(slow))
+    slow_one = asyncio.create_task(registry.database.transaction(slow))
     await written.wait()
     await publish(registry, "Quick")
     query = {"updated_since": "2000-01-01T00:00:00Z", "limit": 1}

@@ -23,7 +23,7 @@ def secret_of(agent):
 
 
 async def set_status(registry, agent, status):
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_agent SET status = $2 WHERE did = $1", agent.did, status)
     )
 

@@ -22,7 +22,7 @@ def code(answer):
 
 
 async def sql(registry, statement, *arguments):
-    return await registry.database.act(lambda tx: tx.fetch(statement, *arguments))
+    return await registry.database.transaction(lambda tx: tx.fetch(statement, *arguments))
 
 
 async def rotate(agent, body=None):
@@ -271,7 +271,7 @@ async def test_only_the_owner_replaces_a_secret(registry):
 async def test_a_revoked_agent_gets_no_new_secret(registry):
     developer = await registry.developer()
     agent = await developer.agent()
-    await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
+    await registry.database.transaction(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
     answer = await registry.post(f"/agents/{agent.did}/rotate-secret", headers=developer.headers)
     assert code(answer) == (409, "AGENT_REVOKED")
 
@@ -283,7 +283,7 @@ async def test_a_developer_lists_its_own_agents_in_every_status(registry):
     developer = await registry.developer()
     first, second = await developer.agent(), await developer.agent(name="Second")
     await registry.agent()
-    await registry.database.act(lambda tx: agents.suspend(tx, second.did))
+    await registry.database.transaction(lambda tx: agents.suspend(tx, second.did))
     page = (await registry.get("/agents", headers=developer.headers)).json()
     assert [(agent["did"], agent["name"], agent["status"]) for agent in page["items"]] == [
         (first.did, "Translator", "active"),
@@ -362,7 +362,7 @@ async def test_a_suspended_agent_is_ended_by_an_administrator_alone(registry):
     developer = await registry.developer()
     await developer.agent()
     agent = await developer.agent(name="Stopped")
-    await registry.database.act(lambda tx: agents.suspend(tx, agent.did))
+    await registry.database.transaction(lambda tx: agents.suspend(tx, agent.did))
     assert code(await end(developer, agent.did)) == (403, "AGENT_SUSPENDED")
     assert code(await registry.http.delete("/api/v1/agents/me", headers=agent.headers)) == (
         403,

@@ -22,7 +22,7 @@ async def authz(registry, developer, did):
 
 async def set_agent(registry, agent, assignment):
     statement = f"UPDATE agents_agent SET {assignment} WHERE did = $1"
-    assert await registry.database.act(lambda tx: tx.execute(statement, agent.did)) == "UPDATE 1"
+    assert await registry.database.transaction(lambda tx: tx.execute(statement, agent.did)) == "UPDATE 1"
 
 
 def code(answer):

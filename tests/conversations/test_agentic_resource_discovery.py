@@ -65,7 +65,7 @@ async def read(registry: TestRegistry, identifier: str):
 async def of_domain(registry: TestRegistry, card: Any, trust_domain: str) -> None:
     """Move a mirrored card to another trust domain."""
     sql = "UPDATE catalogue_card SET trust_domain = $2 WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, trust_domain))
+    await registry.database.transaction(lambda tx: tx.execute(sql, card.card_id, trust_domain))
 
 
 async def listed(registry: TestRegistry, **query: Any) -> list[str]:
@@ -235,7 +235,7 @@ async def test_a_filter_joins_its_conditions_with_and_and_its_values_with_or(reg
     weather = await publish(registry, "Weather 100%_'")
     await change(registry, weather, source_registry="peer", developer_id=None)
     await of_domain(registry, weather, "peer.example")
-    moment = (await registry.get(f"/agent-cards/{later.id}")).json()["created_at"]
+    timestamp = (await registry.get(f"/agent-cards/{later.id}")).json()["created_at"]
     every = ["Weather 100%_'", "German Translator", "French translator"]
     for filter_, expected in {
         "": every,
@@ -250,8 +250,8 @@ async def test_a_filter_joins_its_conditions_with_and_and_its_values_with_or(reg
         "publisherId = 'agents.example.org,peer.example'": every,
         "publisherId = 'peer.example'": every[:1],
         "publisherId = 'other'": [],
-        f"createdAfter > '{moment}'": every[:1],
-        f"createdAfter >= {moment} and updatedAfter = 2020-01-01": every[:1],
+        f"createdAfter > '{timestamp}'": every[:1],
+        f"createdAfter >= {timestamp} and updatedAfter = 2020-01-01": every[:1],
     }.items():
         assert await listed(registry, filter=filter_) == expected, filter_
 

@@ -52,7 +52,7 @@ async def profile(registry: TestRegistry, key: str) -> int:
 
 
 async def change(registry: TestRegistry, statement: str) -> None:
-    await registry.database.act(lambda tx: tx.execute(statement))
+    await registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 def days_of(info: dict) -> timedelta:

@@ -48,7 +48,7 @@ async def test_the_log_is_read_newest_first_in_pages_and_by_who_what_and_to_whom
 
 async def test_what_the_operator_does_by_hand_is_logged_without_a_developer(registry: TestRegistry):
     admin = await registry.administrator("admin_platform")
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: record_operator_act(tx, act="units.mint", subject="tx-1", reason="For tests.")
     )
     (logged,) = (await log_of(admin))["items"]
@@ -73,7 +73,7 @@ async def test_nothing_in_the_log_is_ever_changed_or_deleted(registry: TestRegis
     await change_policy(admin, "TokensStaked", skip_in_projection=True)
     before = await log_of(admin)
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="append-only"):
-        await registry.database.act(lambda tx: tx.execute(change))
+        await registry.database.transaction(lambda tx: tx.execute(change))
     assert await log_of(admin) == before
 
 

@@ -94,7 +94,7 @@ async def test_the_bond_of_a_mirrored_agent_is_what_its_card_states(bonds: Bonde
     async def mirrored(number: int, version: int, *extensions: Any) -> str:
         did = f"did:hansa:{PEER}:00000000-0000-4000-8000-00000000000{number}"
         card = card_of(f"Mirror {number}", extensions=list(extensions))
-        await bonds.registry.database.act(
+        await bonds.registry.database.transaction(
             lambda tx: mirror_cards(
                 tx,
                 source_registry=PEER,

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from hansa.rooms.commerce.payments.purchase import ENDS, PURCHASE_ENDS, end_purchase
-from hansa.rooms.commerce.payments.settlements import resume_settlements
+from hansa.rooms.commerce.payments.settlement_worker import resume_settlements
 from tests.outside import Host, host
 from tests.paying import Payments
 from tests.registry import StartRegistry, TestAgent, TestRegistry, at_once
@@ -246,7 +246,7 @@ async def test_a_key_is_free_after_24_hours_although_the_answer_was_kept_a_littl
     first = await service.bought(key="order-1")
     ended = """UPDATE plumbing_idempotency SET created_at = created_at - interval '24 hours'
       WHERE answer LIKE '%' || $1 || '%'"""
-    await service.payments.registry.database.act(lambda tx: tx.execute(ended, first["token_id"]))
+    await service.payments.registry.database.transaction(lambda tx: tx.execute(ended, first["token_id"]))
     second = await service.ask(key="order-1", max_amount="6")
     assert (second.status_code, second.json()["status"]) == (200, "settled"), second.text
     again = await service.ask(key="order-1", max_amount="6")
@@ -263,7 +263,7 @@ async def test_of_many_purchases_under_one_key_at_once_one_is_made(service: Serv
 
 async def test_the_answer_kept_under_a_key_is_not_in_clear(service: Service):
     await service.bought(key="order-1")
-    rows = await service.payments.registry.database.look(
+    rows = await service.payments.registry.database.query(
         lambda tx: tx.fetch("SELECT answer FROM plumbing_idempotency")
     )
     assert len(rows) == 2
@@ -344,7 +344,7 @@ async def test_a_body_of_the_wrong_shape_is_refused(service: Service):
 async def settle_left(registry: TestRegistry) -> None:
     """As the round that takes up what a process left settling, without its two seconds."""
     moved = "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"
-    await registry.database.act(lambda tx: tx.execute(moved))
+    await registry.database.transaction(lambda tx: tx.execute(moved))
     await resume_settlements(registry.runtime)
 
 

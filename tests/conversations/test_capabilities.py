@@ -97,7 +97,7 @@ async def seen(agent, capability):
 
 
 async def run(registry, statement, *values):
-    return await registry.database.act(lambda tx: tx.execute(statement, *values))
+    return await registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def set_roles(agent, *roles):
@@ -587,7 +587,7 @@ async def test_trees_that_ended_long_ago_are_forgotten(registry, issuer, holder)
         " WHERE root_id = $1",
         past["id"],
     )
-    await registry.database.act(forget_capabilities)
+    await registry.database.transaction(forget_capabilities)
     assert {token["root_token_id"] for token in (await mine(holder))["tokens"]} == {root["id"]}
 
 

@@ -66,7 +66,7 @@ def official(card, jwks):
 
 
 async def rotate(registry):
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: federation.rotate_key(tx, registry.settings, registry.runtime.seal)
     )
 
@@ -144,7 +144,7 @@ async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_t
         lambda tx: federation.rotate_key(tx, registry.settings, registry.runtime.seal),
     ):
         if change is not None:
-            await registry.database.act(change)
+            await registry.database.transaction(change)
         answer = await exported(agent)
         tags.append(answer.headers["etag"])
         again = await exported(agent, headers={"If-None-Match": tags[-1]})
@@ -157,17 +157,17 @@ async def test_who_has_the_export_already_gets_a_304_until_the_card_the_key_or_t
 
 async def test_a_suspended_agents_card_says_so_under_the_signature(registry):
     agent = await registry.agent(pricing={"model": "per-request", "base_rate": 2})
-    await registry.database.act(lambda tx: catalogue.suspend_card(tx, agent.did))
+    await registry.database.transaction(lambda tx: catalogue.suspend_card(tx, agent.did))
     (extension,) = [one for one in (await verified(agent))["extensions"] if one["uri"] == ENFORCEMENT]
     assert extension["params"]["status"] == "suspended"
-    await registry.database.act(lambda tx: catalogue.reinstate_card(tx, agent.did))
+    await registry.database.transaction(lambda tx: catalogue.reinstate_card(tx, agent.did))
     assert ENFORCEMENT not in [one["uri"] for one in (await verified(agent))["extensions"]]
 
 
 async def test_of_a_revoked_agent_a_tombstone_is_exported_for_thirty_days(registry):
     agent = await registry.agent(pricing={"model": "per-request", "base_rate": 2}, name="Secret Name")
-    await registry.database.act(lambda tx: catalogue.suspend_card(tx, agent.did))
-    await registry.database.act(lambda tx: catalogue.retire_card(tx, agent.did))
+    await registry.database.transaction(lambda tx: catalogue.suspend_card(tx, agent.did))
+    await registry.database.transaction(lambda tx: catalogue.retire_card(tx, agent.did))
     document = await verified(agent)
     assert set(document) == {"did", "name", "description", "extensions"}
     assert document["name"] == document["did"] == agent.did
@@ -176,7 +176,7 @@ async def test_of_a_revoked_agent_a_tombstone_is_exported_for_thirty_days(regist
 
     aged = "UPDATE catalogue_card SET hidden_since = now() - $2::interval WHERE did = $1"
     for age, status in ((timedelta(days=29, hours=23), 200), (timedelta(days=30, hours=1), 404)):
-        await registry.database.act(lambda tx, a=age: tx.execute(aged, agent.did, a))
+        await registry.database.transaction(lambda tx, a=age: tx.execute(aged, agent.did, a))
         assert (await exported(agent)).status_code == status
 
 
@@ -205,7 +205,7 @@ async def test_who_has_no_card_here_has_no_export(registry, did):
 async def test_the_card_of_another_registry_is_for_that_one_to_export(registry):
     agent = await registry.agent()
     mirror = "UPDATE catalogue_card SET source_registry = 'other', developer_id = NULL WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(mirror, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(mirror, agent.did))
     assert (await exported(agent)).status_code == 404
 
 

@@ -57,7 +57,7 @@ async def test_another_document_is_not_signed_by_what_signed_the_one_before(regi
     developer = await registry.developer()
     agent = await developer.agent()
     noted = "UPDATE catalogue_card SET signature_verified_at = now() WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(noted, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(noted, agent.did))
     assert (await put(developer, agent, card_of("Another"))).status_code == 200
     still = "SELECT signature_verified_at FROM catalogue_card WHERE did = $1"
-    assert await registry.database.look(lambda tx: tx.fetchval(still, agent.did)) is None
+    assert await registry.database.query(lambda tx: tx.fetchval(still, agent.did)) is None

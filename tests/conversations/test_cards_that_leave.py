@@ -46,7 +46,7 @@ async def changes(
 async def age(registry: TestRegistry, did: str, days: int) -> None:
     """As if the card had been hidden that many days ago."""
     statement = "UPDATE catalogue_card SET hidden_since = hidden_since - $2::interval WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, did, timedelta(days=days)))
+    await registry.database.transaction(lambda tx: tx.execute(statement, did, timedelta(days=days)))
 
 
 async def test_a_follower_hears_of_cards_that_leave_and_learns_nothing_of_their_text(registry: TestRegistry):
@@ -60,7 +60,7 @@ async def test_a_follower_hears_of_cards_that_leave_and_learns_nothing_of_their_
     await change(registry, cards["Unlisted"], unlisted=True)
     await change(registry, cards["Off"], is_active=False)
     await change(registry, cards["Suspended"], status="suspended")
-    await registry.database.act(lambda tx: catalogue.retire_card(tx, str(cards["Revoked"].did)))
+    await registry.database.transaction(lambda tx: catalogue.retire_card(tx, str(cards["Revoked"].did)))
     seen, stones = await changes(registry, query)
     assert seen == []
     tombstones = {name: stones[str(card.did)] for name, card in cards.items() if name != "Shown"}
@@ -149,7 +149,7 @@ async def test_who_does_not_follow_changes_sees_no_tombstone_and_no_hidden_card(
 
 async def test_a_tombstone_stands_for_thirty_days(registry: TestRegistry):
     card = await publish(registry)
-    await registry.database.act(lambda tx: catalogue.retire_card(tx, str(card.did)))
+    await registry.database.transaction(lambda tx: catalogue.retire_card(tx, str(card.did)))
     await age(registry, str(card.did), 29)
     assert len((await page(registry, updated_since=SINCE))["tombstones"]) == 1
     await age(registry, str(card.did), 2)
@@ -242,7 +242,7 @@ async def test_the_versions_of_a_withdrawn_card_are_readable_by_its_owner_alone(
     elif removal == "deleted":
         await registry.http.delete("/api/v1" + path, headers=owner.headers)
     else:
-        await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
+        await registry.database.transaction(lambda tx: revoke(tx, agent.did, by="owner"))
     key = await owner.api_key("cards:read")
     narrow = await owner.api_key("profile:read")
     assert (await registry.get(path)).status_code == 200
@@ -257,7 +257,7 @@ async def test_the_versions_of_a_withdrawn_card_are_readable_by_its_owner_alone(
 async def test_the_versions_of_an_unlisted_or_suspended_card_stay_public(registry: TestRegistry):
     agent = await (await registry.developer()).agent(name="One")
     statement = "UPDATE catalogue_card SET unlisted = true, status = 'suspended' WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(statement, agent.did))
     assert (await registry.get(f"/agents/{agent.did}/versions")).status_code == 200
 
 
@@ -266,17 +266,17 @@ async def test_when_the_tombstone_ends_the_document_is_erased_with_its_versions(
     agent = await developer.agent(name="Personal", humanReadableId="jane/doe", tags=["personal"])
     body = {"card_data": card_of("Personal too", humanReadableId="jane/doe")}
     await registry.http.put(f"/api/v1/agent-cards/{agent.did}", json=body, headers=developer.headers)
-    await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
-    await registry.database.act(erase_old)
+    await registry.database.transaction(lambda tx: revoke(tx, agent.did, by="owner"))
+    await registry.database.transaction(erase_old)
     assert (await registry.get(f"/agent-cards/{agent.did}")).json()["name"] == "Personal too"
     await age(registry, agent.did, 31)
     for _ in range(2):
-        await registry.database.act(erase_old)
+        await registry.database.transaction(erase_old)
     read = await registry.get(f"/agent-cards/{agent.did}")
     assert (read.status_code, read.json()["status"], read.json()["did"]) == (200, "revoked", agent.did)
     history = await registry.get(f"/agents/{agent.did}/versions", headers=developer.headers)
     assert [one["version"] for one in history.json()["versions"]] == [2]
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT c::text FROM catalogue_card c UNION ALL SELECT v::text FROM catalogue_card_version v"
         )
@@ -301,7 +301,7 @@ async def test_with_the_account_its_cards_are_erased_at_once(registry: TestRegis
         await revoke(tx, agent.did, by="account_deletion")
         await ACCOUNT_END_OF_CARDS.end(tx, number)
 
-    await registry.database.act(end)
+    await registry.database.transaction(end)
     for key in (agent.did, made.json()["id"]):
         read = (await registry.get(f"/agent-cards/{key}")).json()
         assert (read["status"], "ersonal" in str(read)) == ("revoked", False)

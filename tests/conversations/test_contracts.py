@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.rooms import ledger
-from hansa.rooms.commerce.contracts.gathered import judged_of, order_of
+from hansa.rooms.commerce.contracts.approval_batch import judged_of, order_of
 from tests.registry import TestAgent, at_once
 from tests.rooms.commerce.agreements import Agreements, in_days, proposal, refused
 
@@ -648,7 +648,7 @@ async def test_an_approval_that_was_judged_before_the_contract_changed_is_not_wr
     database = contracts.registry.database
 
     async def order() -> ledger.Order:
-        judged = await database.look(lambda tx: judged_of(tx, [submitted["id"]]))
+        judged = await database.query(lambda tx: judged_of(tx, [submitted["id"]]))
         return order_of(judged[submitted["id"]], keep=False)
 
     stale = await order()

@@ -33,8 +33,8 @@ async def test_the_first_start_records_name_trust_domain_and_the_fingerprints_of
 ):
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path, registry_name="north", trust_domain="north.test") as registry:
-        row = await registry.database.look(lambda tx: tx.fetchrow("SELECT * FROM plumbing_registry"))
-        keys = await registry.database.look(
+        row = await registry.database.query(lambda tx: tx.fetchrow("SELECT * FROM plumbing_registry"))
+        keys = await registry.database.query(
             lambda tx: tx.fetch("SELECT name, fingerprint FROM plumbing_registry_key ORDER BY name")
         )
     assert (row["registry_name"], row["trust_domain"]) == ("north", "north.test")
@@ -61,7 +61,7 @@ async def test_the_ledger_id_is_fixed_at_the_first_start(database_farm: Database
     async with open_registry(frame, tmp_path / "frame", registry_name="north") as registry:
         assert registry.settings.ledger_id == "hansa.local"
     async with open_registry(operator, tmp_path / "operator", **as_operator) as registry:
-        row = await registry.database.look(lambda tx: tx.fetchrow("SELECT * FROM plumbing_registry"))
+        row = await registry.database.query(lambda tx: tx.fetchrow("SELECT * FROM plumbing_registry"))
         assert row["ledger_id"] == "hansa.local/registry/north"
     refused = await refusal_of(settings_of(frame, tmp_path / "frame", **as_operator))
     assert "whose ledger is hansa.local, and" in refused
@@ -102,7 +102,7 @@ async def test_a_command_with_other_keys_or_another_name_changes_nothing(
         ):
             with pytest.raises(DatabaseOfAnother):
                 await mint(settings, units(1), "refused")
-        issued = await registry.database.look(
+        issued = await registry.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM ledger_transaction WHERE tx_type = 'issue'")
         )
     assert issued == 1
@@ -123,10 +123,10 @@ async def test_of_two_registries_that_start_together_on_an_empty_database_one_fo
     started = await asyncio.gather(*map(start, ["north", "south"]))
     (founder,) = [name for name in started if name]
     async with open_registry(dsn, tmp_path / founder, registry_name=founder) as registry:
-        issued = await registry.database.look(
+        issued = await registry.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM ledger_transaction WHERE tx_type = 'issue'")
         )
-        keys = await registry.database.look(
+        keys = await registry.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM federation_registry_key")
         )
     assert (issued, keys) == (1, 1)
@@ -142,7 +142,9 @@ async def test_a_registry_is_renamed_by_the_operator_alone_and_the_act_is_record
     assert await adopt_database(south) == ["name 'south'"]
     assert await adopt_database(south) == []
     async with open_registry(dsn, tmp_path, registry_name="south") as registry:
-        acts = await registry.database.look(lambda tx: tx.fetch("SELECT act, reason FROM plumbing_admin_act"))
+        acts = await registry.database.query(
+            lambda tx: tx.fetch("SELECT act, reason FROM plumbing_admin_act")
+        )
     assert [(act["act"], act["reason"]) for act in acts] == [("registry.adopt", "name 'south'")]
     with pytest.raises(DatabaseOfAnother, match="The trust domain of a registry cannot change"):
         await adopt_database(settings_of(dsn, tmp_path, registry_name="south", trust_domain="south.test"))

@@ -28,7 +28,7 @@ async def own(registry: TestRegistry) -> tuple[BrowserOf, TestAgent, str]:
 
 
 async def without_roles(registry: TestRegistry, agent: TestAgent) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_agent SET roles = '{}' WHERE did = $1", agent.did)
     )
 

@@ -60,7 +60,7 @@ class Operator:
         )
         bundle = bundle_of(FRAME, self.authority.bundle_pem, 1)
         new = NewPeer(f"https://{self.name}.{FRAME}", bundle, "approved", "cloud_operator", card=card)
-        await self.frame.database.act(lambda tx: federation.add_peer(tx, new))
+        await self.frame.database.transaction(lambda tx: federation.add_peer(tx, new))
         return self
 
     async def claim(self, digests: Sequence[str], path: str = "") -> httpx2.Response:
@@ -72,10 +72,10 @@ class Operator:
         return {claim["digest"]: claim["registry"] for claim in answer.json()["claims"]}
 
     async def refused(self) -> dict[str, int]:
-        peer = await self.frame.database.look(
+        peer = await self.frame.database.query(
             lambda tx: federation.peer_by_name(tx, f"{FRAME}/registry/{self.name}")
         )
-        counted = await self.frame.database.look(lambda tx: federation.refusals_of(tx, [peer]))
+        counted = await self.frame.database.query(lambda tx: federation.refusals_of(tx, [peer]))
         return counted[peer.id]
 
 

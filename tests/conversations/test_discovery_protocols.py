@@ -125,7 +125,7 @@ async def test_the_sitemap_lists_every_page_of_an_own_agent_that_may_be_shown_an
     written = ET.fromstring((await fetch(registry, index[1])).content)
     changed = [datetime.fromisoformat(element.text) for element in written.iter(f"{SITEMAP}lastmod")]
     assert len(changed) == 3
-    assert all(moment.tzinfo for moment in changed)
+    assert all(timestamp.tzinfo for timestamp in changed)
     for nowhere in ("1", "9", str(10**9)):
         answer = await registry.http.get(f"/sitemap/agents-{nowhere}.xml")
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "SITEMAP_PAGE_UNKNOWN")
@@ -181,7 +181,7 @@ async def price_at(registry, card, rate):
     document = (await registry.get(f"/agent-cards/{card.id}")).json()["card_data"]
     stored = json.dumps({**document, "pricing": {"base_rate": rate}})
     statement = "UPDATE catalogue_card SET card_data = $2 WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, card.card_id, stored))
+    await registry.database.transaction(lambda tx: tx.execute(statement, card.card_id, stored))
 
 
 async def test_only_a_plain_number_becomes_a_price(registry):

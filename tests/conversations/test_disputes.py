@@ -180,7 +180,7 @@ async def test_the_number_of_a_dispute_is_above_the_seconds_since_2025_at_once_i
     since = (
         "SELECT floor(extract(epoch FROM clock_timestamp() - timestamptz '2025-01-01 00:00:00+00'))::bigint"
     )
-    seconds = await disputes.registry.database.look(lambda tx: tx.fetchval(since))
+    seconds = await disputes.registry.database.query(lambda tx: tx.fetchval(since))
     numbers = [one["id"] for one in await at_once(*(disputes.file(alice, bob) for _ in range(8)))]
     assert len(set(numbers)) == 8
     assert min(numbers) > seconds
@@ -900,7 +900,7 @@ async def test_both_owners_are_notified_of_every_move_of_a_dispute(
         for event in stored(rows):
             await OWNER_NOTICES.react(tx, event)
 
-    await disputes.registry.database.act(notify)
+    await disputes.registry.database.transaction(notify)
     queued = await disputes.registry.database.read(
         lambda tx: tx.fetch("SELECT event_type, payload FROM notifications_webhook_delivery")
     )

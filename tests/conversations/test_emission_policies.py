@@ -112,7 +112,7 @@ async def test_the_ledger_does_nothing_of_which_no_policy_speaks(
 
 
 async def forget_policy(registry: TestRegistry, event_type: str) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("DELETE FROM journal_emission_policy WHERE event_type = $1", event_type)
     )
 
@@ -132,9 +132,9 @@ async def test_the_registry_records_events_without_a_policy_unless_it_fails_clos
         await forget_policy(registry, "AgentOnboarded")
         if fails_closed:
             with pytest.raises(Unavailable, match="AgentOnboarded"):
-                await registry.database.act(lambda tx: journal.append(tx, onboarded()))
+                await registry.database.transaction(lambda tx: journal.append(tx, onboarded()))
         else:
-            await registry.database.act(lambda tx: journal.append(tx, onboarded()))
+            await registry.database.transaction(lambda tx: journal.append(tx, onboarded()))
         assert (await recorded(registry))["AgentOnboarded"] == (0 if fails_closed else 1)
 
 
@@ -179,7 +179,7 @@ async def test_a_policy_that_switched_off_what_destroys_or_issues_units_is_corre
     dsn = await database_farm.fresh()
     types = ["DisputeSlash", "DisputeCompensationMinted"]
     async with open_registry(dsn, tmp_path) as registry:
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE journal_emission_policy SET emit_from_teg = false, emit_from_registry = NULL"
                 " WHERE event_type = ANY($1)",

@@ -312,7 +312,7 @@ async def test_acceptances_and_renewals_at_the_same_moment_leave_one_peer_and_ce
         assert svid != before
         show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), svid)
     left = "SELECT count(*) FROM federation_identity WHERE sealed_requested_key IS NOT NULL"
-    assert await operator.registry.database.look(lambda tx: tx.fetchval(left)) == 0
+    assert await operator.registry.database.query(lambda tx: tx.fetchval(left)) == 0
 
 
 async def test_certificates_are_renewed_at_half_of_their_lifetime_with_other_keys(
@@ -321,16 +321,16 @@ async def test_certificates_are_renewed_at_half_of_their_lifetime_with_other_key
     await enrolled(operator)
     registry = operator.registry
     kind = next(one for one in federation.ROOM.jobs if "certificates of an operator" in one.name)
-    assert not await registry.database.look(kind.has_work)
+    assert not await registry.database.query(kind.has_work)
     before = [await identity_of(registry, one) for one in ("registry", "operator")]
     await let_pass(registry, timedelta(days=3, hours=13))
-    assert await registry.database.look(kind.has_work)
+    assert await registry.database.query(kind.has_work)
     await renew_certificates(registry.runtime)
     after = [await identity_of(registry, one) for one in ("registry", "operator")]
     assert [one.spiffe_id for one in after] == [one.spiffe_id for one in before]
     assert not {one.key_pem for one in after} & {one.key_pem for one in before}
     assert min(one.expires_at for one in after) > datetime.now(UTC) + timedelta(days=6)
-    assert not await registry.database.look(kind.has_work)
+    assert not await registry.database.query(kind.has_work)
 
 
 async def test_without_an_answer_the_certificates_stay_and_the_same_keys_are_asked_for_again(
@@ -349,7 +349,7 @@ async def test_without_an_answer_the_certificates_stay_and_the_same_keys_are_ask
     mainframe.is_reachable = False
     await renew_certificates(registry.runtime)
     mainframe.is_reachable = True
-    requested = await registry.database.look(
+    requested = await registry.database.query(
         lambda tx: tx.fetch("SELECT sealed_requested_key FROM federation_identity ORDER BY kind")
     )
     await renew_certificates(registry.runtime)
@@ -380,7 +380,7 @@ async def test_new_roots_of_the_frame_become_those_of_its_operator(operator: Pee
     mainframe.authority = OtherFrame(OWN_DOMAIN).authority
     mainframe.authority.bundle_pem += former.bundle_pem
     mainframe.bundle = mainframe.new_bundle(2)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE plumbing_job SET due_at = now() WHERE kind = $1", READ_A_PEER.name)
     )
     await run_due(registry.runtime, READ_A_PEER)
@@ -396,7 +396,7 @@ async def test_new_roots_of_the_frame_become_those_of_its_operator(operator: Pee
 
 async def let_pass(registry: TestRegistry, time: timedelta) -> None:
     """As if the certificates had been received so long ago."""
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_identity SET begins_at = begins_at - $1::interval, expires_at = expires_at - $1::interval",
             time,

@@ -214,11 +214,13 @@ async def test_public_readings_leave_out_spend_approvals_act_tokens_snapshots_an
         ("/admin/projection-snapshot", administrator.headers),
     ):
         assert (await registry.post(path, json={}, headers=headers)).is_success
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
     )
-    await registry.database.act(auditor.audit, one_snapshot=True)
-    stored = await registry.database.look(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
+    await registry.database.transaction(auditor.audit, one_snapshot=True)
+    stored = await registry.database.query(
+        lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e")
+    )
     private = {"SpendApprovalRequested", "AgentActTokenIssued"}
     assert {row["event_type"] for row in stored} > private
     public = await recent(registry, limit=500)
@@ -255,9 +257,11 @@ async def test_every_event_is_filed_under_the_did_of_an_agent_or_a_system_accoun
         assert answer.is_success, answer.text
     policy = "/api/v1/admin/event-emission-policies/TokensStaked"
     await registry.http.put(policy, json={"emit_from_teg": False}, headers=administrator.headers)
-    await registry.database.act(lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1"))
-    await registry.database.act(auditor.audit, one_snapshot=True)
-    rows = await registry.database.look(
+    await registry.database.transaction(
+        lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1")
+    )
+    await registry.database.transaction(auditor.audit, one_snapshot=True)
+    rows = await registry.database.query(
         lambda tx: tx.fetch(f"SELECT event_type, aggregate_id FROM {ALL_EVENTS} e")
     )
     filed = {row["event_type"]: row["aggregate_id"] for row in rows}

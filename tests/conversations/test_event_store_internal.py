@@ -115,10 +115,10 @@ async def test_an_internal_key_of_16_characters_is_accepted_and_below_32_the_sta
 
 @pytest.mark.parametrize("weak", ["short", "k" * 15, "k" * 15 + " ", "k" * 31 + "é", "k" * 257])
 def test_a_weak_internal_key_stops_the_start_and_is_not_printed(weak: str, tmp_path: Path):
-    with pytest.raises(BadSetting) as trouble:
+    with pytest.raises(BadSetting) as error:
         read_settings(internal_api_key=weak)
-    assert "INTERNAL_API_KEY" in str(trouble.value)
-    assert weak not in str(trouble.value)
+    assert "INTERNAL_API_KEY" in str(error.value)
+    assert weak not in str(error.value)
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / "internal-api-key").write_text(weak)
     with pytest.raises(BadKey) as refusal:
@@ -212,9 +212,9 @@ async def test_an_event_that_commits_late_is_not_lost_to_who_follows(registry: T
         inserted.set()
         await release.wait()
 
-    slow = asyncio.create_task(registry.database.act(late))
+    slow = asyncio.create_task(registry.database.transaction(late))
     await inserted.wait()
-    await registry.database.act(lambda tx: journal.append(tx, onboarded("early")))
+    await registry.database.transaction(lambda tx: journal.append(tx, onboarded("early")))
     seen = await events(registry, next=end)
     newest_first = await events(registry, sort_order="desc", limit=1)
     assert newest_first["items"][0]["data"]["did"] == "early"
@@ -342,8 +342,8 @@ async def test_anyone_sees_how_large_the_log_is(registry: TestRegistry, pair: Pa
         )
         assert returned["last_timestamp"] == max(whole, key=lambda event: event["sequence"])["timestamp"]
         assert returned["scope"] == registry.settings.trust_domain
-        await registry.database.act(count_settled)
-        await registry.database.act(lambda tx: journal.append(tx, onboarded("one more")))
+        await registry.database.transaction(count_settled)
+        await registry.database.transaction(lambda tx: journal.append(tx, onboarded("one more")))
 
 
 async def test_a_balance_of_the_past_is_the_one_that_was_returned_then(registry: TestRegistry):
@@ -355,8 +355,8 @@ async def test_a_balance_of_the_past_is_the_one_that_was_returned_then(registry:
         returned.append(
             (answer["timestamp"], newest["sequence"], answer["new_sender_balance"], await payee.balance())
         )
-    for moment, sequence, payers, payees in returned:
-        for as_of in (moment, str(sequence)):
+    for instant, sequence, payers, payees in returned:
+        for as_of in (instant, str(sequence)):
             assert await balance(payer, as_of) == {
                 "agent_id": payer.did,
                 "balance": payers,
@@ -399,7 +399,7 @@ async def test_a_moment_that_is_none_of_the_past_is_refused(registry: TestRegist
 
 async def test_an_old_balance_is_found_in_a_few_steps_however_long_the_history(registry: TestRegistry):
     agent = await registry.agent()
-    await registry.database.act(lambda tx: tx.execute(LONG_HISTORY, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(LONG_HISTORY, agent.did))
     counted = []
 
     async def watched(tx):

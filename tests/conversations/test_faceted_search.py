@@ -142,7 +142,7 @@ async def test_what_is_hidden_is_in_no_result_and_no_count(weather):
     for result in before["results"]:
         hidden = {"unlisted": True} if result["is_federated"] else {"status": "suspended"}
         sql = "UPDATE catalogue_card SET {} = $2 WHERE uuid = $1".format(*hidden)
-        await weather.database.act(
+        await weather.database.transaction(
             lambda tx, sql=sql, result=result, hidden=hidden: tx.execute(
                 sql, result["card_id"], *hidden.values()
             )

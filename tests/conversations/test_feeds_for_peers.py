@@ -91,7 +91,7 @@ async def test_acts_are_read_in_their_order_without_cards(registry: TestRegistry
 async def test_a_place_of_another_epoch_is_read_from_the_start(registry: TestRegistry, svid: Svid):
     agent = await registry.agent()
     place = (await page(registry, svid))["next"]
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE plumbing_cluster SET first_position = first_position + 1")
     )
     assert [item["did"] for item in (await page(registry, svid, since=place))["items"]] == [agent.did]

@@ -143,7 +143,9 @@ async def test_an_expired_quote_is_refused_with_409(payments: Payments):
 async def test_a_quote_outlives_the_rotation_of_the_registrys_key(payments: Payments):
     token = await quote_token(payments)
     runtime = payments.registry.runtime
-    await runtime.database.act(lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal, None))
+    await runtime.database.transaction(
+        lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal, None)
+    )
     await payments.authorized("2.5", quote_token=token)
 
 
@@ -203,7 +205,7 @@ async def test_an_agent_has_at_most_five_firm_quotes_that_are_neither_used_nor_o
     assert (
         await firm(payments, by=payments.service, target_agent_did=payments.caller.did, amount="1")
     ).status_code == 200
-    await payments.registry.database.act(
+    await payments.registry.database.transaction(
         lambda tx: tx.execute("UPDATE commerce_firm_quote SET expires_at = clock_timestamp() WHERE slot = 1")
     )
     assert (await firm(payments)).status_code == 200

@@ -25,12 +25,12 @@ class Network:
         runtime = self.operator.runtime
         used = runtime.settings.model_copy(update=settings)
         answered = msgspec.convert(answer, AnsweredLicence)
-        is_new = await runtime.database.act(lambda tx: keep_operator_licence(tx, used, answered))
-        await runtime.database.act(lambda tx: federation.publish_card(tx, used, runtime.seal))
+        is_new = await runtime.database.transaction(lambda tx: keep_operator_licence(tx, used, answered))
+        await runtime.database.transaction(lambda tx: federation.publish_card(tx, used, runtime.seal))
         return is_new
 
     async def held(self) -> federation.HeldOperatorLicence:
-        found = await self.operator.database.look(federation.held_operator_licence)
+        found = await self.operator.database.query(federation.held_operator_licence)
         assert found is not None
         return found
 
@@ -46,7 +46,7 @@ async def network(start_registry: StartRegistry) -> Network:
     key = await framed.database.read(federation.licensing_public_key)
     delivered = federation.Delivered(genesis.frame(FRAME, jwk_of(key)), [genesis.certificate])
     settings, seal = framed.settings, framed.runtime.seal
-    await framed.database.act(lambda tx: federation.join_network(tx, None, settings, seal, delivered))
+    await framed.database.transaction(lambda tx: federation.join_network(tx, None, settings, seal, delivered))
     operator = await start_registry(
         trust_domain=FRAME,
         registry_name="north",

@@ -38,7 +38,7 @@ async def rotate(agent):
 
 
 async def act(agent, use_case, **named):
-    return await agent.registry.database.act(lambda tx: use_case(tx, agent.did, **named))
+    return await agent.registry.database.transaction(lambda tx: use_case(tx, agent.did, **named))
 
 
 def is_signed(method, message, signature):
@@ -172,10 +172,10 @@ async def test_the_last_key_of_a_revoked_agent_ends_with_it(registry):
 
 async def test_a_document_lists_the_hundred_newest_keys_and_the_rest_is_read_elsewhere(registry):
     agent = await registry.agent()
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_key SET valid_until = valid_from + interval '1 hour'")
     )
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO agents_key (agent_id, number, public_key, valid_from, valid_until)"
             " SELECT id, n, sha256(n::text::bytea), now() + n * interval '1 hour',"

@@ -109,7 +109,7 @@ async def test_a_licence_key_is_hfl_v1_and_64_hex_digits_71_characters_in_all_an
     assert (returned["status"], returned["note"], returned["last_used_at"]) == ("active", "A friend", None)
     ends, begins = [datetime.fromisoformat(returned[member]) for member in ("expires_at", "issued_at")]
     assert ends - begins == 30 * DAY
-    stored = await registry.database.look(
+    stored = await registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT l::text FROM federation_licence_key l WHERE trust_domain = 'once.example'"
         )
@@ -148,7 +148,7 @@ async def test_a_licence_past_its_end_is_refused_by_the_databases_clock(
 ):
     shown = await registry.admitted("late.example", expires_in_days=1)
     assert await status(registry, shown) == 200
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_licence_key SET issued_at = now() - interval '2 days', expires_at = clock_timestamp()"
             " WHERE trust_domain = 'late.example'"
@@ -282,13 +282,13 @@ async def test_nobody_elses_word_for_a_certificate_is_taken(start_registry: Star
 async def test_a_certificate_that_was_revoked_or_has_ended_opens_nothing(registry: TestRegistry):
     service, other = await registry.service("leaked"), await registry.service("sound")
     assert await status(registry, registry.forwarding(service)) == 200
-    await registry.database.act(lambda tx: federation.revoke_service(tx, "leaked"))
+    await registry.database.transaction(lambda tx: federation.revoke_service(tx, "leaked"))
     assert await status(registry, registry.forwarding(service)) == 401
     assert await status(registry, registry.forwarding(other)) == 200
     assert await status(registry, registry.forwarding(await registry.service("leaked"))) == 200
     short = await registry.service("short", timedelta(seconds=2))
     assert await status(registry, registry.forwarding(short)) == 200
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_service_certificate SET issued_at = issued_at - interval '1 day',"
             " expires_at = clock_timestamp() WHERE name = 'short'"
@@ -313,7 +313,7 @@ async def test_a_certificate_of_another_authority_opens_nothing_even_where_it_is
     registry: TestRegistry, tmp_path: Path
 ):
     elsewhere = IdentityAuthority(Keyring(tmp_path), "hansa.local")
-    enrolled = await registry.database.act(
+    enrolled = await registry.database.transaction(
         lambda tx: federation.enrol_service(
             tx, elsewhere, name="foreign", trust_domain="hansa.local", lifetime=DAY
         )

@@ -70,7 +70,7 @@ async def logged_in(registry: TestRegistry, name: str) -> TestDeveloper:
 
 
 async def change(registry: TestRegistry, statement: str) -> None:
-    await registry.database.act(lambda tx: tx.execute(statement))
+    await registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 async def areas_of(registry: TestRegistry, name: str) -> list[str]:

@@ -43,14 +43,18 @@ async def admin(registry: TestRegistry) -> TestDeveloper:
 
 
 async def add(registry: TestRegistry, key: str, kind: str = KIND) -> int:
-    return await registry.database.act(lambda tx: enqueue(tx, kind, key, {"to": "somebody@example.org"}))
+    return await registry.database.transaction(
+        lambda tx: enqueue(tx, kind, key, {"to": "somebody@example.org"})
+    )
 
 
 async def kill(registry: TestRegistry, job_id: int) -> None:
     """Let the next attempt of a job be its last."""
-    (job,) = await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    (job,) = await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     assert job.id == job_id
-    assert await registry.database.act(lambda tx: store.bury(tx, job, "the receiver is gone")) == "dead"
+    assert (
+        await registry.database.transaction(lambda tx: store.bury(tx, job, "the receiver is gone")) == "dead"
+    )
 
 
 async def listed(admin: TestDeveloper, **query: Any) -> dict[str, Any]:
@@ -84,7 +88,7 @@ async def test_jobs_are_listed_in_pages_by_kind_and_state_without_their_payload(
     (dead,) = (await listed(admin, kind=KIND, state="dead"))["items"]
     assert (dead["key"], dead["attempts"], dead["last_error"]) == ("key-0", 1, "the receiver is gone")
     assert dead["dead_at"]
-    await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     (running,) = (await listed(admin, state="running"))["items"]
     assert (running["id"], running["lease_until"] is None) == (ids[1], False)
     assert "somebody@example.org" not in str(await listed(admin))
@@ -111,7 +115,7 @@ async def test_a_job_is_dropped_and_recorded(registry: TestRegistry, admin: Test
 
 async def test_a_job_that_runs_is_neither_retried_nor_dropped(registry: TestRegistry, admin: TestDeveloper):
     job_id = await add(registry, "key")
-    await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     for act in (retry, drop):
         answer = await act(admin, job_id)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "JOB_RUNNING")
@@ -144,7 +148,7 @@ async def test_work_on_a_schedule_is_not_dropped(registry: TestRegistry, admin: 
 
 async def test_the_operator_is_recorded_as_such(registry: TestRegistry, admin: TestDeveloper):
     job_id = await add(registry, "key")
-    await registry.database.act(lambda tx: retry_job(tx, job_id, None, "the mail server is back"))
+    await registry.database.transaction(lambda tx: retry_job(tx, job_id, None, "the mail server is back"))
     logged = await registry.get("/admin/audit-log", headers=admin.headers)
     (act,) = logged.json()["items"]
     assert (act["developer_id"], act["act"], act["reason"]) == (None, "job.retry", "the mail server is back")

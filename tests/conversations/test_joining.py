@@ -186,7 +186,7 @@ async def test_nothing_is_read_from_the_address_of_an_acceptance_without_an_open
 ):
     assert await refusal(admin, other.signed("acceptance", uuid4())) == (404, "INVITATION_UNKNOWN")
     jti = jti_of(await admin.invite())
-    await admin.registry.database.act(
+    await admin.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_invitation SET created_at = created_at - interval '8 days',"
             " expires_at = expires_at - interval '8 days'"

@@ -187,7 +187,7 @@ async def test_an_authorization_ends_with_its_validity(registry: TestRegistry, a
     past = (
         "UPDATE federation_authorization SET valid_until = clock_timestamp() - interval '1 s' WHERE id = $1"
     )
-    await registry.database.act(lambda tx: tx.execute(past, recorded["id"]))
+    await registry.database.transaction(lambda tx: tx.execute(past, recorded["id"]))
     assert (await act(registry, "exchange.listing", "ENDS")).status_code == 409
     assert await withdraw(registry, admin, recorded) == 404
 
@@ -285,11 +285,11 @@ async def test_a_corrupt_profile_fails_open(registry: TestRegistry, profile_file
 
 async def test_a_failed_lookup_of_authorizations_fails_closed_with_503(registry: TestRegistry):
     rename = "ALTER TABLE federation_authorization RENAME TO {}"
-    await registry.database.act(lambda tx: tx.execute(rename.format("away")))
+    await registry.database.transaction(lambda tx: tx.execute(rename.format("away")))
     try:
         answer = await act(registry, "fiat.lane")
     finally:
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("ALTER TABLE away RENAME TO federation_authorization")
         )
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "JURISDICTION_LOOKUP_FAILED")
@@ -303,7 +303,9 @@ async def test_without_profile_and_authorizations_there_is_no_compliance_block_a
     for listed in (await registry.get("/jurisdiction/authorizations")).json()["authorizations"]:
         assert await withdraw(registry, admin, listed) == 200
     runtime = registry.runtime
-    await registry.database.act(lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal))
+    await registry.database.transaction(
+        lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal)
+    )
     assert "compliance" not in await card_of(registry)
     recorded = await record(registry, admin)
     block = (await card_of(registry))["compliance"]
@@ -318,7 +320,7 @@ async def test_a_registry_has_at_most_100_live_authorizations(registry: TestRegi
     SELECT 'exchange.ipo', 'A', 'FULL', 'reference', 'R' FROM generate_series(1, 99 - $1)
     """
     count = (await registry.get("/jurisdiction/authorizations")).json()["count"]
-    await registry.database.act(lambda tx: tx.execute(fill, count))
+    await registry.database.transaction(lambda tx: tx.execute(fill, count))
     try:
         answers = await at_once(
             *(
@@ -332,6 +334,6 @@ async def test_a_registry_has_at_most_100_live_authorizations(registry: TestRegi
         )
         assert sorted(answer.status_code for answer in answers) == [201, 409, 409]
     finally:
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("DELETE FROM federation_authorization WHERE subject IN ('FULL', 'LAST')")
         )

@@ -49,12 +49,16 @@ async def rotate_all(registry: TestRegistry, token: Token) -> dict[str, bytes]:
     settings, seal = registry.settings, registry.runtime.seal
     keys = {label: key_at(token.address(label)) for label in KEYS}
     frame = settings.trust_domain
-    await registry.database.act(lambda tx: federation.rotate_key(tx, settings, seal, keys["registry"]))
-    await registry.database.act(lambda tx: auditor.rotate_auditor_key(tx, frame, seal, keys["auditor"]))
-    await registry.database.act(
+    await registry.database.transaction(
+        lambda tx: federation.rotate_key(tx, settings, seal, keys["registry"])
+    )
+    await registry.database.transaction(
+        lambda tx: auditor.rotate_auditor_key(tx, frame, seal, keys["auditor"])
+    )
+    await registry.database.transaction(
         lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, keys["licensing"], reason=None)
     )
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: auditor.rotate_witness_key(tx, frame, seal, keys["witness"], stolen=False)
     )
     return {label: key.public_key().public_bytes_raw() for label, key in keys.items()}

@@ -16,7 +16,7 @@ AGED = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET
 
 
 async def sql(registry: TestRegistry, statements: str) -> None:
-    await registry.database.act(lambda tx: tx.execute(statements))
+    await registry.database.transaction(lambda tx: tx.execute(statements))
 
 
 async def cycle(registry: TestRegistry, runtime=None) -> None:
@@ -54,7 +54,7 @@ async def blocks_verdict(registry: TestRegistry):
 
 
 async def rows(registry: TestRegistry):
-    found = await registry.database.look(
+    found = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT did AS account, slot_a, slot_b, balance FROM auditor_liability JOIN ledger_account ON id = account_id"
         )
@@ -113,7 +113,7 @@ async def test_a_cycle_that_was_rolled_back_leaves_no_trace_in_the_tree(registry
     forest = auditor.FOREST.of(registry.runtime)
     assert (await payer.transfer(payee, "2")).status_code == 200
     with pytest.raises(ZeroDivisionError):
-        await registry.database.act(undone, one_snapshot=True)
+        await registry.database.transaction(undone, one_snapshot=True)
     await cycle(registry)
     assert (await judged(registry, payee)).code == "verified"
     assert (await blocks_verdict(registry)).code == "verified"
@@ -247,14 +247,14 @@ async def test_a_tree_of_many_blocks_shows_only_nodes_over_more_than_1024_accoun
     await cycle(registry)
     shown = (await registry.http.get("/api/auditor/liabilities")).json()["blocks"]
     assert len(shown) == 3
-    placed = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
+    placed = await registry.database.query(lambda tx: _accounts_of_blocks(tx, len(shown)))
     assert min(placed) > 1024
     late = await registry.agent()
     await cycle(registry)
     for one in (agent, late):
         assert (await judged(registry, one)).code == "verified"
     assert (await blocks_verdict(registry)).code == "verified"
-    found = await registry.database.look(lambda tx: _accounts_of_blocks(tx, len(shown)))
+    found = await registry.database.query(lambda tx: _accounts_of_blocks(tx, len(shown)))
     assert sum(found) > sum(placed)
 
 

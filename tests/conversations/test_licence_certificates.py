@@ -414,10 +414,10 @@ async def test_an_expired_certificate_shows_as_expired_and_is_not_reinstated(gen
     issued = await genesis.issue(**frame_body(days=1))
     await genesis.change(issued["lid"], "suspend")
     past = "UPDATE federation_certificate SET issued_at = now() - interval '2 days', expires_at = now() - interval '1 day' WHERE lid = $1"
-    await genesis.registry.database.act(lambda tx: tx.execute(past, issued["lid"]))
+    await genesis.registry.database.transaction(lambda tx: tx.execute(past, issued["lid"]))
     assert refusal(await genesis.change(issued["lid"], "reinstate")) == (409, "LICENCE_STATE")
     live = await genesis.issue(**frame_body(days=1))
-    await genesis.registry.database.act(lambda tx: tx.execute(past, live["lid"]))
+    await genesis.registry.database.transaction(lambda tx: tx.execute(past, live["lid"]))
     (shown,) = (await genesis.get(state="expired")).json()["items"]
     assert (shown["lid"], shown["state"]) == (live["lid"], "expired")
     assert refusal(await genesis.change(live["lid"], "suspend")) == (409, "LICENCE_STATE")
@@ -503,8 +503,8 @@ async def test_each_act_is_one_event_of_kind_certificate_and_a_row_of_the_audit_
     )
     audit_log = "SELECT act FROM plumbing_admin_act WHERE subject = $1 ORDER BY id"
     database, lid = genesis.registry.database, issued["lid"]
-    rows = await database.look(lambda tx: tx.fetch(events, lid))
-    acts = await database.look(lambda tx: tx.fetch(audit_log, lid))
+    rows = await database.query(lambda tx: tx.fetch(events, lid))
+    acts = await database.query(lambda tx: tx.fetch(audit_log, lid))
     kinds = [row["event_type"].removeprefix("FederationLicense") for row in rows]
     assert kinds == ["Issued", "Suspended", "Reinstated", "Revoked"]
     assert {row["kind"] for row in rows} == {"certificate"}
@@ -513,7 +513,7 @@ async def test_each_act_is_one_event_of_kind_certificate_and_a_row_of_the_audit_
 
 async def rotate_licensing_key(registry: TestRegistry) -> federation.NewLicensingKey:
     runtime = registry.runtime
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: federation.rotate_licensing_key(tx, None, runtime.settings, runtime.seal, reason=None)
     )
 
@@ -569,7 +569,7 @@ async def test_what_a_stolen_key_signs_is_worthless_once_the_genesis_issued_for_
 ):
     await joined(genesis, frame, await frame.key())
     runtime = frame.registry.runtime
-    stolen = await frame.registry.database.look(lambda tx: licence_keys.present_key(tx, runtime.seal))
+    stolen = await frame.registry.database.query(lambda tx: licence_keys.present_key(tx, runtime.seal))
     held = (await own_document(frame.registry)).json()["certificate"]
     await joined(genesis, frame, jwk_of((await rotate_licensing_key(frame.registry)).public_key))
     root = (await own_document(genesis.registry)).json()["certificate"]

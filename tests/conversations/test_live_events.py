@@ -514,7 +514,7 @@ async def test_a_developer_whose_agent_is_somebody_elses_now_leaves_its_channel_
     async with open_listener(house.address, await ticket_of(developer)) as owner:
         for did in (agent.did, kept.did):
             await owner.subscribe(f"agent:{did}")
-        await house.registry.database.act(
+        await house.registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE agents_agent SET developer_id ="
                 " (SELECT developer_id FROM agents_agent WHERE did = $2) WHERE did = $1",
@@ -554,7 +554,7 @@ async def test_of_many_sockets_with_one_ticket_one_opens(house: House):
 async def test_a_ticket_is_good_for_thirty_seconds(house: House):
     answer = await house.registry.post("/ws/ticket", headers=house.agent.headers)
     assert answer.json() == {"ticket": answer.json()["ticket"], "expires_in": 30}
-    await house.registry.database.act(
+    await house.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE journal_feed_ticket SET expires_at = expires_at - interval '30 seconds'"
         )
@@ -597,7 +597,7 @@ async def test_a_suspended_agent_can_follow_nothing_private_and_its_socket_ends(
     monkeypatch.setattr(conversation, "SILENT_SECONDS", 1.0)
     agent = await house.registry.agent()
     async with open_listener(house.address, await ticket_of(agent)) as listener:
-        await house.registry.database.act(
+        await house.registry.database.transaction(
             lambda tx: tx.execute("UPDATE agents_agent SET status = 'suspended' WHERE did = $1", agent.did)
         )
         refusal = await listener.ask(action="subscribe", channel="balance:updates")
@@ -654,7 +654,7 @@ async def append_from_outside(served: RegistryProcess, ref: str) -> None:
     """As another process of the registry does."""
     database = Database(running_dsn(served.data_dir), pool_size=1)
     await database.open()
-    await database.act(lambda tx: journal.append(tx, issued(ref)))
+    await database.transaction(lambda tx: journal.append(tx, issued(ref)))
     await database.close()
 
 

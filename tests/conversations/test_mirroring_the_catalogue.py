@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from hansa.rooms.catalogue import pages
-from hansa.rooms.catalogue.findings import Findings
+from hansa.rooms.catalogue.findings import CardFindings
 from hansa.rooms.catalogue.list_pieces import list_pieces
 from hansa.rooms.catalogue.listing import Filters, list_cards
 from hansa.rooms.catalogue.pages import PageRequest
@@ -111,7 +111,7 @@ async def test_a_card_that_is_hidden_while_a_page_is_sent_is_not_in_the_rest_of_
     cards = [await publish(registry, f"Agent {number}") for number in range(5)]
     asked = PageRequest(10, 0, updated_since=None, next=None, with_data=True)
     filters = Filters(registry.settings.settlement_currency)
-    page = await registry.database.read(lambda tx: list_cards(tx, filters, asked, Findings()))
+    page = await registry.database.read(lambda tx: list_cards(tx, filters, asked, CardFindings()))
     await change(registry, cards[0], unlisted=True)
     pieces = list_pieces(registry.database, page, asked, registry.settings.extension_base)
     sent = json.loads(b"".join([piece async for piece in pieces]))

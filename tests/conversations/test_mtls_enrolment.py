@@ -16,11 +16,11 @@ def code(answer):
 
 
 async def sql(registry, statement, *arguments):
-    return await registry.database.act(lambda tx: tx.fetch(statement, *arguments))
+    return await registry.database.transaction(lambda tx: tx.fetch(statement, *arguments))
 
 
 async def act(agent, use_case, **named):
-    return await agent.registry.database.act(lambda tx: use_case(tx, agent.did, **named))
+    return await agent.registry.database.transaction(lambda tx: use_case(tx, agent.did, **named))
 
 
 async def enable(agent):
@@ -173,7 +173,7 @@ async def test_a_suspension_and_an_enrolment_at_once_never_leave_a_trusted_certi
             await agents.suspend(tx, agent.did)
             return await agents.revoke_mtls(tx, agent.did)
 
-        return await registry.database.act(suspended)
+        return await registry.database.transaction(suspended)
 
     developer = await registry.developer()
     for number in range(6):

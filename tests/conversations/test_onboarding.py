@@ -37,7 +37,7 @@ async def created(registry, developer, **changes):
 
 
 async def sql(registry, statement, *arguments):
-    return await registry.database.act(lambda tx: tx.fetch(statement, *arguments))
+    return await registry.database.transaction(lambda tx: tx.fetch(statement, *arguments))
 
 
 def code(answer):
@@ -359,7 +359,7 @@ async def test_an_empty_treasury_is_reported_and_the_agent_created_all_the_same(
 
 async def mint(registry, amount, ref="more"):
     book = ledger.Book.of(registry.settings)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: ledger.mint(
             tx, amount=parse_amount(amount), ref=ref, amount_max=parse_amount("1000"), book=book
         )

@@ -65,7 +65,9 @@ async def change(registry: TestRegistry, act: Any) -> None:
         lambda tx: federation.list_licence_certificates(tx, CertificateFilter())
     )
     wanted = CertificateAct(held.lid, act, "Because.")
-    await registry.database.act(lambda tx: federation.change_certificate(tx, None, registry.settings, wanted))
+    await registry.database.transaction(
+        lambda tx: federation.change_certificate(tx, None, registry.settings, wanted)
+    )
 
 
 async def test_a_caller_without_a_live_certificate_gets_one_issued_when_policy_issues_automatically(
@@ -102,7 +104,9 @@ async def test_the_answer_has_the_frames_network_certificate_and_its_root(start_
     certificate = genesis.frame(FRAME, jwk_of(key))
     delivered = federation.Delivered(certificate, [genesis.certificate])
     settings, seal = registry.settings, registry.runtime.seal
-    await registry.database.act(lambda tx: federation.join_network(tx, None, settings, seal, delivered))
+    await registry.database.transaction(
+        lambda tx: federation.join_network(tx, None, settings, seal, delivered)
+    )
     answer = await mine(registry)
     assert answer["network"]["certificate"] == certificate
     assert (answer["network"]["state"], answer["network"]["reason"], answer["network"]["checked_at"]) == (
@@ -129,7 +133,7 @@ async def test_a_suspended_or_revoked_operator_gets_no_other_certificate(
 async def test_an_expired_certificate_is_renewed(start_registry: StartRegistry):
     registry = await start_registry(**frame(operator_term_days=1))
     first = await mine(registry)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_certificate SET issued_at = now() - interval '2 days', expires_at = now() - interval '1 day'"
         )
@@ -149,7 +153,9 @@ async def test_mode_manual_issues_nothing_by_itself(start_registry: StartRegistr
 async def test_a_genesis_issues_no_operator_certificates(start_registry: StartRegistry):
     registry = await start_registry(**frame())
     runtime = registry.runtime
-    await registry.database.act(lambda tx: federation.found_network(tx, None, runtime.settings, runtime.seal))
+    await registry.database.transaction(
+        lambda tx: federation.found_network(tx, None, runtime.settings, runtime.seal)
+    )
     answer = await mine(registry)
     assert answer["operator"] is None
     assert answer["root"]["hash"] == answer["network"]["hash"]

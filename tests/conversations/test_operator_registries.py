@@ -160,7 +160,7 @@ async def test_an_operator_issues_no_units_and_its_audit_holds(one: OneFrame):
     assert [supply[name] for name in figures] == ["OK", "0", "0", "0", "0"]
     book = ledger.Book.of(north.settings)
     with pytest.raises(ledger.IssuanceRefused, match="An operator registry issues no units; its frame does"):
-        await north.database.act(
+        await north.database.transaction(
             lambda tx: ledger.mint(tx, amount=Minor(1), ref="own", amount_max=Minor(1), book=book)
         )
     admin = await north.administrator("admin_treasury")
@@ -219,7 +219,7 @@ async def test_a_frame_renews_the_certificates_of_a_paused_operator_and_not_thos
     frame, runtime = apart.frame.registry, apart.registry.runtime
 
     async def is_renewed() -> bool:
-        await apart.registry.database.act(
+        await apart.registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE federation_identity SET begins_at = begins_at - interval '4 days',"
                 " expires_at = expires_at - interval '4 days'"
@@ -230,9 +230,9 @@ async def test_a_frame_renews_the_certificates_of_a_paused_operator_and_not_thos
         return await own_identity(runtime).svid() != before
 
     assert await is_renewed()
-    await frame.database.act(lambda tx: federation.pause_peer(tx, None, "north"))
+    await frame.database.transaction(lambda tx: federation.pause_peer(tx, None, "north"))
     assert await is_renewed()
-    await frame.database.act(
+    await frame.database.transaction(
         lambda tx: federation.remove_peer(tx, None, frame.runtime, "north", abandon=False)
     )
     assert not await is_renewed()

@@ -60,7 +60,7 @@ async def pair(registry: TestRegistry, **card: Any) -> tuple[BrowserOf, TestAgen
 
 
 async def pending_approval(registry: TestRegistry, agent: TestAgent) -> str:
-    made = await registry.database.act(
+    made = await registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO agents_spend_approval (agent_id, payee, amount, expires_at)"
             " SELECT id, $2, 500000000, now() + interval '1 day' FROM agents_agent WHERE did = $1 RETURNING id",
@@ -209,7 +209,7 @@ async def test_a_card_that_somebody_changed_meanwhile_is_not_overwritten(registr
     await browser.open(f"{base}/card")
     card = json.loads(dict(browser.form(f"{base}/card/review").fields)["card"])
     await browser.send(f"{base}/card/review", card=json.dumps({**card, "description": "Mine."}))
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE catalogue_card SET version = version + 1 WHERE did = $1", agent.did)
     )
     await browser.send(f"{base}/card")

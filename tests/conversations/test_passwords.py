@@ -46,7 +46,7 @@ async def links(registry):
 
 
 async def change(registry, statement):
-    await registry.database.act(lambda tx: tx.execute(statement))
+    await registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 # Changing it

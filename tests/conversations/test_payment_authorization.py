@@ -252,7 +252,7 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_delete
 ):
     payments = await Payments.between_two(registry_of_test)
     made = await payments.authorized(key="order-17")
-    kept = await payments.registry.database.look(
+    kept = await payments.registry.database.query(
         lambda tx: tx.fetch("SELECT answer FROM plumbing_idempotency")
     )
     assert len(kept) == 1
@@ -260,12 +260,12 @@ async def test_the_answer_kept_under_a_key_holds_no_token_in_clear_and_is_delete
     assert made["token_id"] not in kept[0]["answer"]
     database = payments.registry.database
     for hours, deleted in ((23, 0), (1, 1)):
-        await database.act(
+        await database.transaction(
             lambda tx, hours=hours: tx.execute(
                 "UPDATE plumbing_idempotency SET created_at = created_at - make_interval(hours => $1)", hours
             )
         )
-        assert await database.act(idempotency.forget_expired) == deleted
+        assert await database.transaction(idempotency.forget_expired) == deleted
     assert (await payments.authorized(key="order-17"))["token_id"] != made["token_id"], "the key is free"
 
 

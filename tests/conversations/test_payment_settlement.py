@@ -10,7 +10,7 @@ import pytest
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.commerce.payments import resume_settlements
-from hansa.rooms.commerce.payments.settlements import end_overdue
+from hansa.rooms.commerce.payments.settlement_worker import end_overdue
 from tests.paying import Payments
 from tests.registry import TestAgent, TestRegistry, at_once
 
@@ -192,7 +192,7 @@ async def test_what_a_suspended_payer_reserved_is_not_captured_and_goes_back_at_
     assert (await payments.release(released["token"], by=payments.service)).status_code == 200
     await payments.past_expiry(expired["token_id"])
     assert (await payments.verify(expired["token"]))["error"] == "Token expired"
-    balance = await payments.registry.database.look(
+    balance = await payments.registry.database.query(
         lambda tx: tx.fetchrow(
             "SELECT liquid, escrow FROM ledger_account WHERE did = $1 AND unit = ''", payments.caller.did
         )
@@ -227,7 +227,7 @@ async def left_settling(payments: Payments, token_id: str, seconds: int) -> None
     """As a process leaves it that died so long ago, right after its answer."""
     moved = """UPDATE commerce_payment_token SET status = 'settling',
       settling_at = clock_timestamp() - make_interval(secs => $2) WHERE id = $1"""
-    await payments.registry.database.act(lambda tx: tx.execute(moved, token_id, float(seconds)))
+    await payments.registry.database.transaction(lambda tx: tx.execute(moved, token_id, float(seconds)))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ async def stalled(payments: Payments) -> AsyncIterator[None]:
         locked.set()
         await ended.wait()
 
-    holding = asyncio.create_task(payments.registry.database.act(hold))
+    holding = asyncio.create_task(payments.registry.database.transaction(hold))
     await locked.wait()
     try:
         yield

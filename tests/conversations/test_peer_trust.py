@@ -21,12 +21,12 @@ async def add(registry: TestRegistry) -> PeerRecord:
 
 
 async def record(registry: TestRegistry, peer: PeerRecord, kind: SignalKind, mark: str = "") -> bool:
-    return await registry.database.act(lambda tx: federation.record_signal(tx, peer.id, kind, mark))
+    return await registry.database.transaction(lambda tx: federation.record_signal(tx, peer.id, kind, mark))
 
 
 async def age(registry: TestRegistry, by: timedelta) -> None:
     """Everything observed so far becomes older."""
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_peer_signal SET at = at - $1::interval, mark = CASE kind WHEN 'dispute_lost' THEN mark"
             " ELSE md5(mark || clock_timestamp()) END",
@@ -36,7 +36,7 @@ async def age(registry: TestRegistry, by: timedelta) -> None:
 
 
 async def report(registry: TestRegistry) -> dict[str, Any]:
-    await registry.database.act(lambda tx: classify_peers(tx, registry.runtime))
+    await registry.database.transaction(lambda tx: classify_peers(tx, registry.runtime))
     administrator = await registry.administrator("admin_platform")
     answer = await registry.get(ROUTE, headers=administrator.headers)
     assert answer.status_code == 200, answer.text
@@ -98,7 +98,7 @@ async def test_a_refused_card_counts_once_per_did_and_version_and_a_lost_dispute
     peer = await add(registry)
     mark = "did:hansa:peer.example:1 7"
     assert await record(registry, peer, "card_refused", mark)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE federation_peer_signal SET at = at - interval '2 hours'")
     )
     assert not await record(registry, peer, "card_refused", mark)
@@ -159,7 +159,7 @@ async def test_only_an_administrator_of_the_platform_reads_peer_trust(registry: 
 
 async def test_a_signal_of_a_peer_that_is_gone_counts_for_nothing(registry: TestRegistry):
     peer = await add(registry)
-    await registry.database.act(lambda tx: tx.execute("DELETE FROM federation_peer"))
+    await registry.database.transaction(lambda tx: tx.execute("DELETE FROM federation_peer"))
     for kind in ("crossing", "unanswered", "card_refused"):
         assert not await record(registry, peer, kind)  # type: ignore[arg-type]
 
@@ -169,5 +169,5 @@ async def suspended(registry: TestRegistry, peer: PeerRecord | None = None) -> P
     known = peer or await add(registry)
     for number in range(10):
         await record(registry, known, "dispute_lost", f"d-{number}")
-    await registry.database.act(lambda tx: classify_peers(tx, registry.runtime))
+    await registry.database.transaction(lambda tx: classify_peers(tx, registry.runtime))
     return await registry.database.read(lambda tx: federation.peer_by_id(tx, known.id))

@@ -232,7 +232,7 @@ async def test_the_card_is_fetched_conditionally_until_half_of_its_window_or_a_n
     assert await conditional() == [True, False]
     assert (await admin.peer("other"))["card"]["kid"].endswith("#2")
     assert await conditional() == [True]
-    await admin.registry.database.act(
+    await admin.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_peer SET card_signed_at = card_signed_at - interval '16 days',"
             " card_expires_at = card_expires_at - interval '16 days'"
@@ -308,7 +308,7 @@ async def test_quarantine_lasts_until_it_is_released(admin: PeerAdministrator, o
     held = await admin.act("other", "quarantine", reason="It sends cards of others.")
     assert (held["status"], held["quarantine_reason"]) == ("active", "It sends cards of others.")
     await admin.act("other", "quarantine", 409, reason="Again.")
-    found = await admin.registry.database.look(
+    found = await admin.registry.database.query(
         lambda tx: federation.peers_of_namespace(tx, other.trust_domain)
     )
     assert [peer.is_open for peer in found] == [False]
@@ -358,7 +358,7 @@ async def test_a_peer_with_which_something_is_under_way_stays_removing_until_it_
     await joined(admin, other)
     assert await remove() == "removing"
     is_settled = True
-    await admin.registry.database.act(lambda tx: finish_removals(tx, admin.registry.runtime))
+    await admin.registry.database.transaction(lambda tx: finish_removals(tx, admin.registry.runtime))
     await admin.peer("other", 404)
 
 
@@ -368,7 +368,7 @@ async def read_again(admin: PeerAdministrator, other: OtherRegistry) -> list[str
     await time_passes(admin.registry.runtime, 1000)
     assert await run_due(admin.registry.runtime, READ_A_PEER) == 1
     (job,) = await jobs_of(admin.registry.runtime, JOB)
-    now = await admin.registry.database.look(lambda tx: tx.fetchval("SELECT now()"))
+    now = await admin.registry.database.query(lambda tx: tx.fetchval("SELECT now()"))
     assert job["due_at"] - now > timedelta(seconds=200)
     return [path for path, _ in other.asked]
 
@@ -449,7 +449,7 @@ async def test_a_peer_of_which_items_are_refused_is_read_at_the_interval_and_not
     assert await run_due(admin.registry.runtime, READ_A_PEER) == 1
     assert await run_due(admin.registry.runtime, READ_A_PEER) == 0
     (job,) = await jobs_of(admin.registry.runtime, JOB)
-    now = await admin.registry.database.look(lambda tx: tx.fetchval("SELECT now()"))
+    now = await admin.registry.database.query(lambda tx: tx.fetchval("SELECT now()"))
     assert job["due_at"] - now > timedelta(seconds=200)
 
 
@@ -503,13 +503,13 @@ async def test_everyone_reads_the_roster_the_structure_and_the_verified_card_wit
 async def test_each_peer_is_read_again_after_the_interval(admin: PeerAdministrator, other: OtherRegistry):
     await joined(admin, other)
     (job,) = await jobs_of(admin.registry.runtime, JOB)
-    now = await admin.registry.database.look(lambda tx: tx.fetchval("SELECT now()"))
+    now = await admin.registry.database.query(lambda tx: tx.fetchval("SELECT now()"))
     assert timedelta(seconds=265) < job["due_at"] - now < timedelta(seconds=335)
 
 
 async def test_a_peer_whose_job_was_dropped_gets_a_new_one(admin: PeerAdministrator, other: OtherRegistry):
     await joined(admin, other)
     runtime = admin.registry.runtime
-    await runtime.database.act(lambda tx: tx.execute("DELETE FROM plumbing_job WHERE kind = $1", JOB))
-    await runtime.database.act(lambda tx: enqueue_missing(tx, runtime))
+    await runtime.database.transaction(lambda tx: tx.execute("DELETE FROM plumbing_job WHERE kind = $1", JOB))
+    await runtime.database.transaction(lambda tx: enqueue_missing(tx, runtime))
     assert len(await jobs_of(runtime, JOB)) == 1

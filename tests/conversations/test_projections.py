@@ -129,13 +129,13 @@ async def test_a_transfer_that_is_open_while_the_baseline_is_read_comes_after_it
         written.set()
         await release.wait()
 
-    late = asyncio.create_task(registry.database.act(slow))
+    late = asyncio.create_task(registry.database.transaction(slow))
     await written.wait()
     returned = await take(administrator)
     release.set()
     await late
     assert (await third.transfer(payee, "2")).status_code == 200
-    assert returned["sequence"] > await registry.database.look(
+    assert returned["sequence"] > await registry.database.query(
         lambda tx: tx.fetchval(
             f"SELECT max(seq) FROM {ALL_EVENTS} e WHERE data ->> 'tx_type' = 'transfer' AND seq < $1",
             returned["sequence"],
@@ -150,7 +150,7 @@ async def test_a_baseline_marked_to_be_skipped_is_skipped_by_folds(
     await registry.agent()
     await take(administrator)
     # A baseline that is wrong shows whether it was used.
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO journal_event (event_type, aggregate_id, aggregate_type, data, source_service)"
             " SELECT event_type, aggregate_id, aggregate_type, jsonb_set(data, '{balances}', '[]'), 'test'"
@@ -170,7 +170,7 @@ async def test_a_baseline_marked_to_be_skipped_is_skipped_by_folds(
 async def test_no_baseline_is_written_over_a_difference(registry: TestRegistry, administrator: TestDeveloper):
     agent = await registry.agent()
     for change in ("liquid = liquid + 1", "liquid = liquid - 2", "liquid = liquid + 1, staked = 1"):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx, change=change: tx.execute(
                 f"UPDATE ledger_account SET {change} WHERE did = $1", agent.did
             )
@@ -179,7 +179,7 @@ async def test_no_baseline_is_written_over_a_difference(registry: TestRegistry, 
         assert answer.status_code == 409
         assert answer.json()["error"]["code"] == "PROJECTION_DIVERGES"
         assert answer.json()["error"]["context"]["account"] == agent.did
-    count = await registry.database.look(
+    count = await registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM journal_event WHERE event_type = 'ProjectionSnapshot'")
     )
     assert count == 0

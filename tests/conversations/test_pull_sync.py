@@ -186,7 +186,9 @@ async def test_a_failure_is_counted_and_waits_twice_as_long_each_time_a_week_at_
         visit = await visit_of(agent)
         assert abs(visit["wait"] - wait) <= 5
         assert visit["trouble"] == "The host answered 404."
-    await stage.registry.database.act(lambda tx: tx.execute("UPDATE catalogue_visit SET failures = 30"))
+    await stage.registry.database.transaction(
+        lambda tx: tx.execute("UPDATE catalogue_visit SET failures = 30")
+    )
     assert await stage.pull() == 1
     assert abs((await visit_of(agent))["wait"] - 7 * 24 * 3600) <= 5
     stage.agents.serve("Weaver")
@@ -211,7 +213,7 @@ async def test_a_failure_is_counted_and_waits_twice_as_long_each_time_a_week_at_
     ids=["page", "list", "twins", "half a card", "deep", "redirect", "huge", "broken off"],
 )
 async def test_an_answer_that_is_no_card_changes_nothing_but_the_note_of_it(
-    stage: Stage, raw: bytes, trouble: str
+    stage: Stage, raw: bytes, error: str
 ):
     agent = await pulled_agent(stage)
     before = await card_of_agent(agent)
@@ -221,7 +223,7 @@ async def test_an_answer_that_is_no_card_changes_nothing_but_the_note_of_it(
     noted = ("last_pull_attempt_at", "last_pull_status", "pull_failures")
     assert {**after, **{name: before[name] for name in noted}} == before
     assert (after["last_pull_status"], after["pull_failures"]) == ("attempted_failed", 1)
-    assert trouble in (await visit_of(agent))["trouble"]
+    assert error in (await visit_of(agent))["trouble"]
 
 
 async def test_an_owners_word_stands_until_the_agents_own_card_changes(stage: Stage):
@@ -313,7 +315,7 @@ async def test_suspended_and_inactive_cards_are_left_alone_and_revoked_ones_forg
         agents, ("status = 'suspended'", "is_active = false", "status = 'revoked'"), strict=True
     ):
         sql = f"UPDATE catalogue_card SET {change} WHERE did = $1"
-        await stage.registry.database.act(lambda tx, sql=sql, did=agent.did: tx.execute(sql, did))
+        await stage.registry.database.transaction(lambda tx, sql=sql, did=agent.did: tx.execute(sql, did))
     assert await stage.pull() == 3
     assert stage.agents.asked == []
     assert (await stage.status())["cards"] == 2

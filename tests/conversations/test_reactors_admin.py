@@ -39,7 +39,7 @@ async def retry(admin: TestDeveloper, name: str = NAME) -> Any:
 
 async def spoil(registry: TestRegistry) -> None:
     """Let the blocklist take nobody in."""
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "ALTER TABLE federation_blocklist ADD CONSTRAINT nobody CHECK (did = '') NOT VALID"
         )
@@ -47,7 +47,7 @@ async def spoil(registry: TestRegistry) -> None:
 
 
 async def mend(registry: TestRegistry) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("ALTER TABLE federation_blocklist DROP CONSTRAINT nobody")
     )
 
@@ -84,7 +84,7 @@ async def test_what_a_reactor_gave_up_on_is_shown_and_taken_up_again_once_it_is_
     assert (await retry(admin)).json() == {"reacted": 0, "failed": 0}
     assert (await reactor(admin))["set_aside_count"] == 0
     for did in dids:
-        assert await registry.database.look(lambda tx, did=did: federation.is_blocklisted(tx, did))
+        assert await registry.database.query(lambda tx, did=did: federation.is_blocklisted(tx, did))
 
 
 async def test_a_reactor_that_is_not_there_is_not_found(registry: TestRegistry, admin: TestDeveloper):

@@ -41,7 +41,9 @@ async def edit(registry, administrator, **blocks):
 
 async def publish(registry):
     runtime = registry.runtime
-    return await registry.database.act(lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal))
+    return await registry.database.transaction(
+        lambda tx: federation.publish_card(tx, runtime.settings, runtime.seal)
+    )
 
 
 async def let_signature_age(registry, age):
@@ -197,11 +199,13 @@ async def test_every_signed_version_is_a_leaf_of_the_log_and_stays_readable(regi
     assert first.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert verify_registry_card(first.text, await keys_of(registry)).is_valid
     taken = "SELECT object_id, encode(sha256, 'hex') FROM plumbing_log_outbox WHERE kind = 'registry_card'"
-    (row,) = await registry.database.look(lambda tx: tx.fetch(taken))
+    (row,) = await registry.database.query(lambda tx: tx.fetch(taken))
     assert tuple(row) == ("1", sha256(first.content).hexdigest())
     assert (await registry.get("/public/registry-card/versions/2")).status_code == 404
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
-        await registry.database.act(lambda tx: tx.execute("DELETE FROM federation_registry_card_version"))
+        await registry.database.transaction(
+            lambda tx: tx.execute("DELETE FROM federation_registry_card_version")
+        )
 
 
 async def test_the_public_route_answers_the_own_card_by_its_names_and_404_for_a_peer_that_is_unknown(

@@ -38,7 +38,7 @@ async def keys_with_times(registry):
 
 
 async def rotate(registry, brought=None):
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: federation.rotate_key(tx, registry.settings, registry.runtime.seal, brought)
     )
 
@@ -79,7 +79,7 @@ async def test_a_registry_begins_with_one_key_and_keeps_each_it_ever_had(registr
 
     # Of a key that no longer signs the private half is gone.
     sealed = "SELECT count(sealed_key) FROM federation_registry_key"
-    assert await registry.database.look(lambda tx: tx.fetchval(sealed)) == 1
+    assert await registry.database.query(lambda tx: tx.fetchval(sealed)) == 1
 
 
 async def test_a_key_retired_for_more_than_seven_days_leaves_the_key_set_and_stays_in_the_history(registry):
@@ -89,7 +89,9 @@ async def test_a_key_retired_for_more_than_seven_days_leaves_the_key_set_and_sta
     """
     for number, ago in ((7, timedelta(days=7, hours=1)), (8, timedelta(days=6, hours=23))):
         public = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
-        await registry.database.act(lambda tx, n=number, p=public, a=ago: tx.execute(statement, n, ID, p, a))
+        await registry.database.transaction(
+            lambda tx, n=number, p=public, a=ago: tx.execute(statement, n, ID, p, a)
+        )
     assert kids(await key_set(registry)) == ["#8", "#1"]
     assert kids(await keys_with_times(registry)) == ["#8", "#1"]
     assert kids(await history(registry)) == ["#8", "#7", "#1"]
@@ -137,7 +139,7 @@ REFUSED = [
 async def test_the_database_refuses_to_change_the_history(registry):
     for statement in REFUSED:
         with pytest.raises(asyncpg.IntegrityConstraintViolationError):
-            await registry.database.act(lambda tx, refused=statement: tx.execute(refused))
+            await registry.database.transaction(lambda tx, refused=statement: tx.execute(refused))
 
 
 async def test_a_rotation_counts_at_once_in_every_process_and_a_renamed_registry_has_a_key_of_its_own(
@@ -180,7 +182,7 @@ async def test_a_database_of_an_older_version_is_adopted_only_by_the_process_who
     dsn = await database_farm.fresh()
     async with open_registry(dsn, tmp_path / "first") as registry:
         settings = registry.settings
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("TRUNCATE plumbing_registry, plumbing_registry_key")
         )
     (tmp_path / "first" / "registry.json").unlink()

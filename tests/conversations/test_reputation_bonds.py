@@ -42,8 +42,8 @@ async def funded(bonds: Bonded, provider: TestAgent) -> Any:
     return alice, await bonds.agreements.propose(alice, provider, funded=True, **dates)
 
 
-def between(moment: str, other: str) -> timedelta:
-    return datetime.fromisoformat(moment) - datetime.fromisoformat(other)
+def between(timestamp: str, other: str) -> timedelta:
+    return datetime.fromisoformat(timestamp) - datetime.fromisoformat(other)
 
 
 def kinds(bond: Any) -> list[str]:

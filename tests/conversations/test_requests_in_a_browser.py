@@ -83,7 +83,7 @@ async def test_a_call_that_an_api_key_may_not_make_is_listed_as_refused(registry
 async def test_the_newest_thousand_calls_of_each_developer_are_kept(registry):
     heavy, light = [await id_of(registry, (await registry.developer()).email) for _ in range(2)]
     await people.write_calls(registry.runtime)
-    await registry.database.act(lambda tx: tx.execute("DELETE FROM people_call"))
+    await registry.database.transaction(lambda tx: tx.execute("DELETE FROM people_call"))
     await note(registry, light, range(9000, 9003))
     await note(registry, heavy, range(700))
     await note(registry, heavy, range(700, 2000))
@@ -116,11 +116,11 @@ async def test_the_calls_go_with_the_account(registry):
     developer_id = await id_of(registry, developer.email)
     await note(registry, developer_id, range(3))
     close = "UPDATE people_developer SET closed_at = now() WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(close, developer_id))
+    await registry.database.transaction(lambda tx: tx.execute(close, developer_id))
     before = await kept(registry)
     await note(registry, developer_id, range(5, 8))
     assert await kept(registry) == before
-    await registry.database.act(lambda tx: erase_person(tx, developer_id))
+    await registry.database.transaction(lambda tx: erase_person(tx, developer_id))
     assert await kept(registry) == []
 
 
@@ -128,8 +128,8 @@ async def test_calls_of_long_ago_are_forgotten(registry):
     developer_id = await id_of(registry, (await registry.developer()).email)
     await note(registry, developer_id, range(3))
     age = "UPDATE people_call SET called_at = called_at - interval '31 days' WHERE request_id = 'call-1'"
-    await registry.database.act(lambda tx: tx.execute(age))
-    await registry.database.act(forget_ended)
+    await registry.database.transaction(lambda tx: tx.execute(age))
+    await registry.database.transaction(forget_ended)
     assert [one for one in await kept(registry) if one.startswith("call-")] == ["call-0", "call-2"]
 
 

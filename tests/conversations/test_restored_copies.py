@@ -31,7 +31,7 @@ UPDATE journal_volume_counted SET before_xid = before_xid + {AHEAD} WHERE before
 
 async def move_to_another_cluster(registry: TestRegistry) -> None:
     """Leave the database as a dump and restore would in a cluster that has run few transactions."""
-    await registry.database.act(lambda tx: tx.execute(MOVE_TO_ANOTHER_CLUSTER))
+    await registry.database.transaction(lambda tx: tx.execute(MOVE_TO_ANOTHER_CLUSTER))
 
 
 async def in_the_book(registry: TestRegistry) -> dict[tuple[str, str], int]:
@@ -70,7 +70,7 @@ async def test_projections_agree_with_the_balances_after_a_dump_and_restore_and_
             assert answer.status_code == 200, answer.text
             assert (await one.transfer(other, "1")).status_code == 200
         assert await projected(registry) == await in_the_book(registry)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", one.did)
         )
         answer = await registry.post(PATH, headers=administrator.headers)
@@ -98,7 +98,7 @@ async def test_a_reader_that_follows_events_goes_on_with_its_cursor_after_a_dump
 
 async def test_positions_rise_across_clusters_and_stay_as_they_are_in_one(dsn: str, tmp_path: Path):
     async def present(registry: TestRegistry) -> tuple[int, int]:
-        row = await registry.database.act(
+        row = await registry.database.transaction(
             lambda tx: tx.fetchrow(
                 "SELECT plumbing_position() AS position, plumbing_position_shift() AS shift"
             )
@@ -115,7 +115,7 @@ async def test_positions_rise_across_clusters_and_stay_as_they_are_in_one(dsn: s
         second, same = await present(registry)
         assert second > first
         assert same == shift
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE plumbing_cluster SET system_identifier = system_identifier + 1")
         )
     async with open_registry(dsn, tmp_path) as registry:
@@ -130,7 +130,7 @@ async def test_reactors_and_the_audit_go_on_after_a_dump_and_restore(dsn: str, t
         await move_to_another_cluster(registry)
     async with open_registry(dsn, tmp_path) as registry:
         await replace(developer, registry=registry).agent()
-        behind = await registry.database.look(
+        behind = await registry.database.query(
             lambda tx: tx.fetchval(
                 "SELECT count(*) FROM journal_reactor WHERE xid > (SELECT max(xid) FROM journal_event)"
             )

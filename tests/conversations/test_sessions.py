@@ -101,7 +101,7 @@ async def test_a_session_that_is_unknown_ended_or_somebody_elses_is_404_alike(ad
 
 async def test_a_session_that_nothing_can_continue_is_not_listed(ada):
     await ada.elsewhere()
-    await ada.registry.database.act(
+    await ada.registry.database.transaction(
         lambda tx: tx.execute("UPDATE people_session SET continued_at = continued_at - interval '7 days'")
     )
     assert (await sessions(await ada.elsewhere()))["pagination"]["total_items"] == 1
@@ -118,21 +118,21 @@ async def test_what_has_ended_is_forgotten_and_what_is_open_is_not(ada):
 
     old = await ada.elsewhere()
     await old.refresh()
-    await ada.registry.database.act(
+    await ada.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE people_session SET continued_at = continued_at - interval '9 days'"
             " WHERE id IN (SELECT session_id FROM people_refresh_token WHERE used_at IS NOT NULL)"
         )
     )
-    await ada.registry.database.act(forget_ended)
+    await ada.registry.database.transaction(forget_ended)
     assert tuple(await ada.registry.database.read(rows)) == (2, 3)
-    await ada.registry.database.act(
+    await ada.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE people_refresh_token SET expires_at = expires_at - interval '8 days'"
             " WHERE session_id IN (SELECT session_id FROM people_refresh_token WHERE used_at IS NOT NULL)"
         )
     )
-    await ada.registry.database.act(forget_ended)
+    await ada.registry.database.transaction(forget_ended)
     assert tuple(await ada.registry.database.read(rows)) == (1, 1)
     assert await ada.is_logged_in()
     assert (await ada.refresh()).status_code == 200

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from hansa.rooms.commerce import settlements
+from hansa.rooms.commerce import slash_settlements as settlements
 from hansa_verify import read_keys, verify_settlement
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, across, refusal, run, settle
@@ -174,7 +174,7 @@ async def alone(court: Court) -> None:
 
 
 async def typed(one: Neighbour, kind: str, did: str, member: str = "did") -> dict[str, Any]:
-    data: str = await one.registry.database.look(
+    data: str = await one.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT data::text FROM journal_event WHERE event_type = $1 AND data ->> $3 = $2",
             kind,

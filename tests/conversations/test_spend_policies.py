@@ -83,7 +83,7 @@ async def asked(agent, payee, amount):
 
 
 async def run(registry, statement, *values):
-    return await registry.database.act(lambda tx: tx.execute(statement, *values))
+    return await registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 OF_AGENT = "agent_id = (SELECT id FROM agents_agent WHERE did = $1)"
@@ -353,7 +353,7 @@ async def test_the_owners_webhooks_are_notified_that_a_payment_waits(registry, o
         )
     )
     (event,) = stored(events)
-    await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
+    await registry.database.transaction(lambda tx: OWNER_NOTICES.react(tx, event))
     returned = await registry.database.read(
         lambda tx: tx.fetchval(
             "SELECT payload::text FROM notifications_webhook_delivery WHERE webhook_id = $1", hook["id"]
@@ -546,7 +546,7 @@ async def test_the_sweep_marks_what_is_over_and_keeps_the_rest(registry, owner, 
     await pay(payer, payee, "7", approval=used)
     await elapse(payer, 25)
     waiting = await asked(payer, payee, "8")
-    await registry.database.act(forget_approvals)
+    await registry.database.transaction(forget_approvals)
     statement = f"SELECT id, status FROM agents_spend_approval WHERE {OF_AGENT}"
     rows = await registry.database.read(lambda tx: tx.fetch(statement, payer.did))
     stored = {str(row["id"]): row["status"] for row in rows}
@@ -554,7 +554,7 @@ async def test_the_sweep_marks_what_is_over_and_keeps_the_rest(registry, owner, 
     await elapse(payer, 24 * 91)
     await days_pass(payer, 91)
     await asked(payer, payee, "9")
-    await registry.database.act(forget_approvals)
+    await registry.database.transaction(forget_approvals)
     assert (await approvals(owner, payer)).json()["pagination"]["total_items"] == 1
     days = f"SELECT count(*) FROM agents_spending WHERE {OF_AGENT}"
     assert await registry.database.read(lambda tx: tx.fetchval(days, payer.did)) == 0

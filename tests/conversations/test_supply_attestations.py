@@ -32,7 +32,7 @@ async def cycle(registry: TestRegistry) -> None:
 
 
 async def sql(registry: TestRegistry, statements: str) -> None:
-    await registry.database.act(lambda tx: tx.execute(statements))
+    await registry.database.transaction(lambda tx: tx.execute(statements))
 
 
 async def keys(registry: TestRegistry):
@@ -225,14 +225,14 @@ async def test_a_retired_key_verifies_what_it_signed_and_nothing_later(registry)
     assert verify_attestations(chain, retired_before).code == "C1"
 
     sealed = "SELECT count(sealed_key) FROM auditor_key"
-    assert await registry.database.look(lambda tx: tx.fetchval(sealed)) == 2
+    assert await registry.database.query(lambda tx: tx.fetchval(sealed)) == 2
     await sql(
         registry,
         "SET LOCAL session_replication_role = replica; UPDATE auditor_key SET"
         " valid_from = valid_from - interval '8 days', retired_at = retired_at - interval '8 days'",
     )
-    await registry.database.act(auditor.attestations.forget_retired_keys)
-    assert await registry.database.look(lambda tx: tx.fetchval(sealed)) == 1
+    await registry.database.transaction(auditor.attestations.forget_retired_keys)
+    assert await registry.database.query(lambda tx: tx.fetchval(sealed)) == 1
 
 
 async def test_a_time_without_cycles_is_a_gap_in_the_next_record(registry):

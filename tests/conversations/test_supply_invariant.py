@@ -106,7 +106,7 @@ async def test_an_event_lost_from_the_log_is_a_breach(purses: Purses) -> None:
 async def test_the_last_cycle_is_returned_beside_the_supply_of_now(purses: Purses) -> None:
     alice, bob = await purses.agent("100"), await purses.agent()
     database = purses.registry.database
-    cycle = await database.act(auditor.audit, one_snapshot=True)
+    cycle = await database.transaction(auditor.audit, one_snapshot=True)
     await alice.transfer(bob, "10")
     verdict = await purses.registry.supply()
     assert verdict["checks"] == dict.fromkeys(
@@ -130,7 +130,7 @@ async def test_delta_and_status_of_the_supply_come_from_the_same_reading(purses:
         return {(one["delta"], one["status"]) for one in (*found, badge)}
 
     await purses.execute(statement, agent.did, 1)
-    await registry.database.act(auditor.audit, one_snapshot=True)
+    await registry.database.transaction(auditor.audit, one_snapshot=True)
     assert await readings() == {("-0.00000001", "BREACH")}
     await purses.execute(statement, agent.did, 1)
     assert await readings() == {("-0.00000002", "BREACH")}
@@ -143,7 +143,7 @@ async def test_a_breach_is_logged_as_critical_at_each_cycle_and_once_by_readings
     await purses.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", agent.did)
     with capture_logs() as logged:
         for _ in range(2):
-            await purses.registry.database.act(auditor.audit, one_snapshot=True)
+            await purses.registry.database.transaction(auditor.audit, one_snapshot=True)
             assert (await purses.registry.supply())["status"] == "BREACH"
     breaches = [line for line in logged if line["event"] == "supply invariant breached"]
     assert [line["log_level"] for line in breaches] == ["critical", "critical"]
@@ -152,13 +152,13 @@ async def test_a_breach_is_logged_as_critical_at_each_cycle_and_once_by_readings
 
 async def test_whoever_saw_its_transfer_acknowledged_reads_a_verdict_that_includes_it(purses: Purses) -> None:
     agents = [await purses.agent("100") for _ in range(4)]
-    await purses.registry.database.act(auditor.audit, one_snapshot=True)
+    await purses.registry.database.transaction(auditor.audit, one_snapshot=True)
 
     async def pay_and_read(number: int) -> None:
         for _ in range(5):
             answer = await agents[number].transfer(agents[number - 1], "1")
             assert answer.status_code == 200
-            before = await purses.registry.database.look(
+            before = await purses.registry.database.query(
                 lambda tx: tx.fetchval("SELECT max(seq) FROM journal_event")
             )
             verdict = await purses.registry.supply()
@@ -236,7 +236,7 @@ async def test_the_supply_audit_is_for_services_of_the_operator(purses: Purses, 
 
 
 async def test_the_full_audit_finds_what_lies_before_the_checkpoint(purses: Purses) -> None:
-    await purses.registry.database.act(auditor.audit, one_snapshot=True)
+    await purses.registry.database.transaction(auditor.audit, one_snapshot=True)
     await purses.execute(
         "SET LOCAL session_replication_role = replica; DELETE FROM journal_event WHERE seq = 1"
     )
@@ -269,7 +269,7 @@ async def test_every_reading_of_the_supply_states_a_burn(purses: Purses) -> None
     for full in ("", "?full=true"):
         answer = await registry.get(f"/projections/supply-audit{full}", headers=key)
         assert answer.json() == {**stated, "wrapped": [], "locked": []}
-    verdict = await registry.database.act(auditor.audit, one_snapshot=True)
+    verdict = await registry.database.transaction(auditor.audit, one_snapshot=True)
     assert set(verdict.checks.values()) == {"OK"}
     await purses.prove()
 
@@ -278,11 +278,11 @@ async def test_burns_on_either_side_of_a_checkpoint_count_once_each(purses: Purs
     registry = purses.registry
     for number in range(3):
         await destroy(registry, units(100), f"burn {number}")
-        await registry.database.act(auditor.audit, one_snapshot=True)
+        await registry.database.transaction(auditor.audit, one_snapshot=True)
         await mint(registry, units(10), f"mint {number}")
     supply = await registry.supply()
     assert (supply["status"], supply["tokens_issued"], supply["tokens_destroyed"]) == ("OK", "1000030", "300")
-    from_zero = await registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+    from_zero = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
     assert (from_zero.status, from_zero.supply.terms.destroyed) == ("OK", units(300))
 
 
@@ -311,7 +311,7 @@ async def test_what_the_treasury_held_before_a_burn_stays_readable(purses: Purse
     moments: list[tuple[str, str]] = []
     for number in range(3):
         await destroy(registry, units(100), f"burn {number}")
-        row = await registry.database.look(
+        row = await registry.database.query(
             lambda tx: tx.fetchrow("SELECT now() AS then, (SELECT max(seq) FROM journal_event) AS seq")
         )
         assert row is not None

@@ -91,7 +91,7 @@ async def card_of(agent: TestAgent) -> dict[str, Any]:
 
 
 async def enrol(agent: TestAgent) -> None:
-    await agent.registry.database.act(
+    await agent.registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO agents_mtls (agent_id, spiffe_id, expires_at)"
             " SELECT id, 'spiffe://hansa.local/agent/' || replace(did, ':', '-'), now() + interval '30 minutes'"
@@ -111,7 +111,7 @@ async def events_of(registry: TestRegistry, *types: str) -> list[tuple[str, dict
 async def make_fail(registry: TestRegistry, table: str, did: str) -> None:
     """From now on no row of the agent in that table can be changed."""
     its = "(SELECT did FROM agents_agent WHERE id = NEW.agent_id)" if table == "agents_mtls" else "NEW.did"
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             f"""
             CREATE FUNCTION fail_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -294,7 +294,7 @@ async def test_one_failing_effect_aborts_no_other_and_is_applied_again_by_repeat
     hurt, whole = await enforcement.suspend(agent.did, other.did)
     assert whole == row(other.did, "suspended", "revoked", "suspended")
     assert hurt == {**row(agent.did, "suspended", "revoked", "suspended"), failing: "failed"}
-    await registry.database.act(lambda tx: tx.execute(f"DROP TRIGGER fail ON {table}"))
+    await registry.database.transaction(lambda tx: tx.execute(f"DROP TRIGGER fail ON {table}"))
     (again,) = await enforcement.suspend(agent.did)
     done = {"registry": "suspended", "mtls": "revoked", "teg": "suspended"}[failing]
     assert again[failing] == done
@@ -312,7 +312,7 @@ async def test_an_effect_that_fails_in_a_reinstatement_is_applied_again_by_repea
         row(agent.did, "reinstated", "not_enrolled", "failed"),
         row(other.did, "reinstated", "not_enrolled", "reinstated"),
     ]
-    await registry.database.act(lambda tx: tx.execute("DROP TRIGGER fail ON ledger_account"))
+    await registry.database.transaction(lambda tx: tx.execute("DROP TRIGGER fail ON ledger_account"))
     assert await enforcement.reinstate(agent.did) == [
         row(agent.did, "already_active", "not_enrolled", "reinstated")
     ]
@@ -593,7 +593,7 @@ async def test_an_agent_created_while_its_developer_is_suspended_does_not_escape
 
 
 async def is_blocklisted(registry: TestRegistry, agent: TestAgent) -> bool:
-    return await registry.database.look(lambda tx: in_blocklist(tx, agent.did))
+    return await registry.database.query(lambda tx: in_blocklist(tx, agent.did))
 
 
 async def until_blocklisted(registry: TestRegistry, agent: TestAgent, wanted: bool) -> None:
@@ -621,7 +621,7 @@ async def test_the_blocklist_follows_the_status_however_often_and_late_it_is_not
     agent, other = await registry.agent(), await registry.agent()
     await enforcement.suspend(agent.did, other.did)
     await enforcement.reinstate(agent.did)
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT data ->> 'did' AS did FROM journal_event"
             " WHERE event_type IN ('AgentSuspended', 'AgentReinstated') ORDER BY seq DESC"
@@ -633,7 +633,7 @@ async def test_the_blocklist_follows_the_status_however_often_and_late_it_is_not
             self.data = {"did": did}
 
     for row_ in [*rows, *rows]:
-        await registry.database.act(lambda tx, did=row_["did"]: BLOCKLIST.react(tx, Event(did)))
+        await registry.database.transaction(lambda tx, did=row_["did"]: BLOCKLIST.react(tx, Event(did)))
     assert (await is_blocklisted(registry, agent), await is_blocklisted(registry, other)) == (False, True)
 
 
@@ -773,16 +773,16 @@ async def test_an_act_under_way_is_judged_when_it_is_written(enforcement: Enforc
         withheld.set()
         await let_go.wait()
 
-    suspending = asyncio.create_task(database.act(suspended_slowly))
+    suspending = asyncio.create_task(database.transaction(suspended_slowly))
     await withheld.wait()
     making = asyncio.create_task(
         registry.post("/admin/invite-codes/generate", json={}, headers=other.headers)
     )
     async with asyncio.timeout(60):
-        while not await database.look(lambda tx: tx.fetchval(ONE_WAITS)):  # noqa: ASYNC110
+        while not await database.query(lambda tx: tx.fetchval(ONE_WAITS)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     let_go.set()
     await suspending
     answer = await making
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "DEVELOPER_SUSPENDED")
-    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_invite")) == 0
+    assert await database.query(lambda tx: tx.fetchval("SELECT count(*) FROM people_invite")) == 0

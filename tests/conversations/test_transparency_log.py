@@ -48,7 +48,7 @@ async def fill(registry: TestRegistry, count: int) -> None:
         for number in range(count):
             await record_leaf(tx, "card", f"filler/{number}", bytes(32))
 
-    await registry.database.act(record)
+    await registry.database.transaction(record)
 
 
 async def test_everything_published_is_a_leaf_under_a_signed_checkpoint(registry):
@@ -141,7 +141,7 @@ async def test_tiles_never_change_and_the_log_only_grows(registry):
         assert (await registry.http.get(f"/log/tile/{path}")).status_code == 404, path
     for statement in ("DELETE FROM auditor_log_leaf", "UPDATE auditor_log_node SET hash = hash"):
         with pytest.raises(asyncpg.IntegrityConstraintViolationError):
-            await registry.database.act(lambda tx, statement=statement: tx.execute(statement))
+            await registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
 
 
 async def test_a_checkpoint_is_signed_by_both_keys_for_seven_days_after_a_rotation(registry):
@@ -156,7 +156,7 @@ async def test_a_checkpoint_is_signed_by_both_keys_for_seven_days_after_a_rotati
         "SET LOCAL session_replication_role = replica; UPDATE auditor_key SET"
         " valid_from = valid_from - interval '8 days', retired_at = retired_at - interval '8 days'"
     )
-    await registry.database.act(lambda tx: tx.execute(aged))
+    await registry.database.transaction(lambda tx: tx.execute(aged))
     await auditor.run_cycle(registry.runtime)
     note = (await registry.http.get("/log/checkpoint")).text
     with pytest.raises(log.BadCheckpoint):
@@ -170,7 +170,7 @@ async def test_a_checkpoint_counts_under_a_retired_key_up_to_the_size_that_the_l
     await fill(registry, 3)
     await auditor.run_cycle(registry.runtime)
     kept = (await registry.http.get("/log/checkpoint")).text
-    (old_private,) = await registry.database.look(
+    (old_private,) = await registry.database.query(
         lambda tx: attestations.checkpoint_keys(tx, registry.runtime.seal)
     )
     await registry.post("/admin/auditor-signing-key/rotate", headers=admin.headers)
@@ -190,7 +190,7 @@ async def test_a_checkpoint_counts_under_a_retired_key_up_to_the_size_that_the_l
     assert judge_consistency({**growth, "checkpoint": forged}, key_set, kept).code == "checkpoint"
     changed = "UPDATE auditor_key SET retired_at_size = 10 ^ 6 WHERE retired_at IS NOT NULL"
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
-        await registry.database.act(lambda tx: tx.execute(changed))
+        await registry.database.transaction(lambda tx: tx.execute(changed))
 
 
 async def test_however_rotations_and_cycles_meet_every_checkpoint_is_by_a_key_of_its_size(registry):
@@ -208,7 +208,7 @@ async def test_however_rotations_and_cycles_meet_every_checkpoint_is_by_a_key_of
         await at_once(*(rotate_and_fill() for _ in range(2)), *cycles)
     await auditor.run_cycle(registry.runtime)
     key_set = read_auditor_keys((await registry.http.get("/.well-known/auditor-jwks.json")).json())
-    kept = await registry.database.look(lambda tx: tx.fetch("SELECT size, note FROM auditor_log_checkpoint"))
+    kept = await registry.database.query(lambda tx: tx.fetch("SELECT size, note FROM auditor_log_checkpoint"))
     sizes = [log.read_checkpoint_of(row["note"], key_set).size for row in kept]
     retired_at = [key.retired_at_size for key in key_set if key.retired_at_size is not None]
     assert (len(retired_at), len(sizes) > 1, max(sizes) > max(retired_at)) == (6, True, True)
@@ -222,7 +222,7 @@ async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await registry.database.act(refused)
+        await registry.database.transaction(refused)
     await at_once(
         *(auditor.run_cycle(runtime) for runtime in (registry.runtime, other) * 3),
         *(fill(registry, 20) for _ in range(5)),
@@ -232,7 +232,7 @@ async def test_what_is_not_committed_is_no_leaf_and_many_sequencers_make_one_log
     assert sum(leaf["id"].startswith("filler/") for leaf in found) == 100
     assert not [leaf for leaf in found if leaf["id"] == "never"]
     assert [canonical_json(leaf) for leaf in found] == await entries(registry)
-    size, waiting = await registry.database.look(
+    size, waiting = await registry.database.query(
         lambda tx: tx.fetchrow("SELECT size, (SELECT count(*) FROM plumbing_log_outbox) FROM auditor_log")
     )
     assert (size, waiting) == (len(found), 0)

@@ -79,7 +79,7 @@ async def test_the_account_for_shortfalls_is_funded_from_the_treasury_and_no_oth
     shortfall = "did:hansa:system:shortfall"
     granted = await twice(everything, form, payee=shortfall, granted="5", grant_ref="After a restore")
     assert "The units are granted." in granted.text
-    holding = await registry.database.look(lambda tx: ledger.balance_of(tx, shortfall))
+    holding = await registry.database.query(lambda tx: ledger.balance_of(tx, shortfall))
     assert holding.liquid == 5 * 10**8
     for other in ("treasury", "fee_collector", "unclaimed"):
         fields = {"payee": f"did:hansa:system:{other}", "granted": "1", "grant_ref": "No"}
@@ -193,7 +193,7 @@ async def test_the_form_of_a_baseline_sent_twice_writes_one(start_registry):
     for each in (browser, twin):
         assert "The baseline of projections is written." in each.text
     written = "SELECT count(*) FROM journal_event WHERE event_type = 'ProjectionSnapshot'"
-    assert await registry.database.look(lambda tx: tx.fetchval(written)) == 1
+    assert await registry.database.query(lambda tx: tx.fetchval(written)) == 1
 
 
 async def test_without_snapshots_the_page_offers_none_and_the_act_is_refused(registry, everything):

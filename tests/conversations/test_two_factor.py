@@ -27,7 +27,7 @@ async def partial_login(someone):
 
 
 async def change(registry, statement):
-    await registry.database.act(lambda tx: tx.execute(statement))
+    await registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 # Setting up

@@ -133,8 +133,8 @@ async def test_a_refusal_stands_beside_its_field_and_the_form_keeps_its_values(
 ):
     answer = await owner.check(**fields)
     assert answer.status_code == status
-    (trouble,) = re.findall(rf'id="{name}-trouble">([^<]+)<', answer.text)
-    assert words in trouble
+    (error,) = re.findall(rf'id="{name}-trouble">([^<]+)<', answer.text)
+    assert words in error
     assert f'name="{name}"' in answer.text
     assert dict(owner.browser.form(owner.path("wallet/send/check")).fields)["amount"] == fields.get(
         "amount", "10"

@@ -171,7 +171,7 @@ async def test_a_challenge_that_has_expired_is_refused(
         "UPDATE agents_wallet_challenge SET expires_at = now() WHERE agent_id ="
         " (SELECT id FROM agents_agent WHERE did = $1)"
     )
-    await registry.database.act(lambda tx: tx.execute(ages, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(ages, agent.did))
     assert code(await bind(agent, body)) == (403, "WALLET_CHALLENGE_REFUSED")
 
 

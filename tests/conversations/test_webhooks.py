@@ -77,7 +77,7 @@ async def test_a_new_webhook_is_answered_with_its_secret_which_is_never_shown_ag
         (await ask(owner, "PUT", f"/{made['id']}", json={})).text,
     ):
         assert secret not in text
-    stored = await registry.database.look(
+    stored = await registry.database.query(
         lambda tx: tx.fetchval("SELECT w::text FROM notifications_webhook w WHERE id = $1", made["id"])
     )
     assert secret not in stored
@@ -258,7 +258,7 @@ async def test_an_owner_is_notified_of_a_new_agent_and_of_its_end(start_registry
         async with in_the_background(registry.runtime):
             agent = await owner.agent()
             await until(lambda: len(receiver.received) == 1)
-            await registry.database.act(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
+            await registry.database.transaction(lambda tx: agents.revoke(tx, agent.did, by="administrator"))
             await until(lambda: len(receiver.received) == 2)
     assert all(got.is_signed_with(hooked.secret) for got in receiver.received)
     assert [
@@ -316,15 +316,15 @@ async def test_an_event_that_is_reacted_to_twice_is_sent_once_for_each_commit(re
     owner = await registry.developer()
     hooked = await hook(owner, URL)
     await owner.agent()
-    event = await registry.database.look(newest_onboarding)
+    event = await registry.database.query(newest_onboarding)
 
     async def react_and_fail(tx) -> None:
         await OWNER_NOTICES.react(tx, event)
         raise ConnectionError
 
     with pytest.raises(Unavailable):
-        await registry.database.act(react_and_fail)
-    await registry.database.act(lambda tx: OWNER_NOTICES.react(tx, event))
+        await registry.database.transaction(react_and_fail)
+    await registry.database.transaction(lambda tx: OWNER_NOTICES.react(tx, event))
     assert [shown["event_type"] for shown in await hooked.deliveries()] == ["agent.onboarded"]
 
 

@@ -118,7 +118,7 @@ async def test_the_solvency_card_states_what_its_attestation_signs(registry: Tes
 async def test_a_breach_makes_the_solvency_card_say_so(registry: TestRegistry):
     agent = await registry.agent()
     forged = "UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(forged, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(forged, agent.did))
     await auditor.run_cycle(registry.runtime)
     card = (await registry.http.get("/.well-known/solvency-card.json")).json()
     assert (card["verdict"], card["attestation"]["id"]) == ("BREACH", 1)

@@ -202,7 +202,7 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
             outgoing=Outgoing([place, "127.0.0.1:9"]),
         )
         for count in (0, 300, 1):
-            await own.database.act(lambda tx, count=count: fill(tx, count))
+            await own.database.transaction(lambda tx, count=count: fill(tx, count))
             await cycle(own)
             await auditor.ask_witnesses(asking)
             note = (await own.http.get("/log/checkpoint")).text
@@ -210,13 +210,13 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
             size = log.read_checkpoint(note, public).size
             (shown,) = (await other.http.get("/witness")).json()["logs"]
             assert (shown["origin"], shown["size"]) == ("hansa.local/log", size)
-        rows = await own.database.look(
-            lambda tx: tx.fetch("SELECT name, size, trouble FROM auditor_log_witness ORDER BY name")
+        rows = await own.database.query(
+            lambda tx: tx.fetch("SELECT name, size, error FROM auditor_log_witness ORDER BY name")
         )
         assert [row["size"] for row in rows] == [None, size]
         assert rows[0]["trouble"]
         assert rows[1]["trouble"] is None
-        listed = await own.database.look(lambda tx: auditor.list_log_witnesses(tx, asking.settings))
+        listed = await own.database.query(lambda tx: auditor.list_log_witnesses(tx, asking.settings))
         shown = auditor.LogWitnessesOut.of(listed).witnesses[0]
         assert (shown.key, shown.ml_dsa_44_key) == (key.text, ml_dsa_44.text)
         assert shown.cosigned_with == ["Ed25519", "ML-DSA-44"]
@@ -229,12 +229,14 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
             found = [find_cosignature(note, log.text_of(note), each) is not None for each in (key, ml_dsa_44)]
             assert found == [one is key, one is ml_dsa_44]
         # A witness that has cosigned more leaves than this log has is shown with that, and nothing of it is kept.
-        await other.database.act(lambda tx: tx.execute("UPDATE auditor_witnessed_log SET size = size + 1000"))
-        await own.database.act(lambda tx: fill(tx, 1))
+        await other.database.transaction(
+            lambda tx: tx.execute("UPDATE auditor_witnessed_log SET size = size + 1000")
+        )
+        await own.database.transaction(lambda tx: fill(tx, 1))
         await cycle(own)
         await auditor.ask_witnesses(asking)
-        trouble = "SELECT trouble FROM auditor_log_witness WHERE name = 'witness.example/witness'"
-        said = await own.database.look(lambda tx: tx.fetchval(trouble))
+        error = "SELECT error FROM auditor_log_witness WHERE name = 'witness.example/witness'"
+        said = await own.database.query(lambda tx: tx.fetchval(error))
         assert said == f"It has cosigned {size + 1000} leaves, this log has {size + 2}."
         # The checkpoint that was cosigned last stays the published one.
         note = (await own.http.get("/log/checkpoint")).text
@@ -280,13 +282,13 @@ async def cycle(registry) -> None:
     aged = (
         "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
     )
-    await registry.database.act(lambda tx: tx.execute(aged))
+    await registry.database.transaction(lambda tx: tx.execute(aged))
     await auditor.run_cycle(registry.runtime)
 
 
 async def rotate(registry, *, stolen: bool) -> None:
     runtime = registry.runtime
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: auditor.rotate_witness_key(tx, runtime.settings.trust_domain, runtime.seal, stolen=stolen)
     )
 
@@ -297,8 +299,10 @@ async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_a
     async def keep(key: Ed25519PrivateKey) -> None:
         stored = VerifierKey(origin, key.public_key().public_bytes_raw(), LOG_KEY)
         kept = PeerLog("peer.example", [stored], [])
-        began = await witness.database.look(clock.now)
-        await witness.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
+        began = await witness.database.query(clock.now)
+        await witness.database.transaction(
+            lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began)
+        )
 
     def grown(by: OtherLog, old: int, size: int) -> str:
         return body(old, former.proof(old, size), by.note(size, origin))
@@ -313,7 +317,7 @@ async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_a
     # As another process would have moved it.
     root = merkle.fold((0, 9), other.nodes)
     move = "UPDATE auditor_witnessed_log SET size = 9, root = $2 WHERE origin = $1"
-    await witness.database.act(lambda tx: tx.execute(move, origin, root))
+    await witness.database.transaction(lambda tx: tx.execute(move, origin, root))
     answer = await submit(witness, grown(other, 7, 8))
     assert (answer.status_code, answer.text) == (409, "9\n")
     assert (await submit(witness, grown(other, 9, 10))).status_code == 200
@@ -332,14 +336,14 @@ async def test_after_a_rotation_both_keys_cosign_for_seven_days_and_then_the_new
     second = await keys_of(witness)
     assert not {key.text for key in second} & {key.text for key in first}
     assert await cosigners(witness, other, 0, 5, *first, *second) == [True] * 4
-    await witness.database.act(
+    await witness.database.transaction(
         lambda tx: tx.execute(
             "UPDATE auditor_witness_key SET valid_from = valid_from - interval '8 days',"
             " retired_at = retired_at - interval '8 days'"
         )
     )
     assert await cosigners(witness, other, 5, 6, *first, *second) == [False, False, True, True]
-    await witness.database.act(forget_retired_witness_keys)
+    await witness.database.transaction(forget_retired_witness_keys)
     kept = await witness.database.read(
         lambda tx: tx.fetch("SELECT public_key FROM auditor_witness_key WHERE sealed_key IS NOT NULL")
     )
@@ -366,11 +370,11 @@ async def test_rotations_at_once_leave_one_current_key_of_each_kind(witness):
 
 async def test_a_registry_that_has_an_ed25519_key_alone_begins_the_other_at_its_next_start(witness):
     former, _ = await keys_of(witness)
-    await witness.database.act(
+    await witness.database.transaction(
         lambda tx: tx.execute("DELETE FROM auditor_witness_key WHERE octet_length(public_key) > 32")
     )
     seal = witness.runtime.seal
-    await witness.database.act(lambda tx: auditor.initialize_auditor(tx, "hansa.local", seal))
+    await witness.database.transaction(lambda tx: auditor.initialize_auditor(tx, "hansa.local", seal))
     key, ml_dsa_44 = await keys_of(witness)
     assert key == former
     assert await cosigners(witness, OtherLog(), 0, 5, key, ml_dsa_44) == [True, True]
@@ -419,9 +423,9 @@ async def test_a_cosignature_of_a_later_time_or_without_a_time_is_not_kept(start
                 ),
                 outgoing=_Answers(cosignature_line(witness, time, signature) + "\n"),
             )
-            await own.database.act(lambda tx: tx.execute("DELETE FROM auditor_log_witness"))
+            await own.database.transaction(lambda tx: tx.execute("DELETE FROM auditor_log_witness"))
             await auditor.ask_witnesses(asking)
-            rows = await own.database.look(
+            rows = await own.database.query(
                 lambda tx: tx.fetch("SELECT lines, trouble FROM auditor_log_witness")
             )
             assert [len(row["lines"]) for row in rows] == [kept], (kind, time)
@@ -438,8 +442,10 @@ async def test_of_many_peers_twelve_are_witnesses_so_that_a_checkpoint_stays_rea
         await add_peer(own, authority, card_of_peer(f"p{number}", ledger_id))
         raw = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
         kept = PeerLog(ledger_id, [], [verifier_key(ledger_id, raw)])
-        began = await own.database.look(clock.now)
-        await own.database.act(lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began))
+        began = await own.database.query(clock.now)
+        await own.database.transaction(
+            lambda tx, kept=kept, began=began: store.keep_peer_log(tx, kept, began)
+        )
     await auditor.ask_witnesses(own.runtime)
     asked = (await own.http.get("/log/witnesses")).json()["witnesses"]
     names = {f"{FRAME}/registry/p{number}/witness" for number in range(PEERS_ASKED_MAX)}
@@ -472,7 +478,7 @@ async def test_the_checkpoint_is_served_with_its_cosignatures_until_the_next_one
         await auditor.ask_witnesses(asking)
         size, is_cosigned = await served_size()
         assert is_cosigned
-        await own.database.act(lambda tx: fill(tx, 1))
+        await own.database.transaction(lambda tx: fill(tx, 1))
         await cycle(own)
         assert await served_size() == (size, True)
         within, beyond = [
@@ -486,9 +492,9 @@ async def test_the_checkpoint_is_served_with_its_cosignatures_until_the_next_one
         await auditor.ask_witnesses(asking)
         assert await served_size() == (beyond["size"], True)
         # A log whose witnesses are silent for ten minutes goes on without them.
-        await own.database.act(lambda tx: fill(tx, 1))
+        await own.database.transaction(lambda tx: fill(tx, 1))
         await cycle(own)
-        await own.database.act(
+        await own.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE auditor_log_checkpoint SET signed_at = signed_at - interval '11 minutes'"
                 " WHERE cosignatures IS NOT NULL"
@@ -527,7 +533,7 @@ async def test_a_checkpoint_is_published_once_a_majority_has_cosigned_it_or_as_m
                 or 0
             )
 
-        return await registry.database.act(work)
+        return await registry.database.transaction(work)
 
     assert await cosign(1_000_001, "a", "b") == 1_000_001
     assert await cosign(1_000_002, "a") == 1_000_001

@@ -41,7 +41,7 @@ async def read(registry: TestRegistry, key: object) -> dict[str, Any]:
 async def lose_card(registry: TestRegistry, agent: TestAgent) -> None:
     """As of an agent that was made without a card."""
     statement = "DELETE FROM catalogue_card WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(statement, agent.did))
 
 
 def code_of(answer: httpx2.Response) -> tuple[int, str]:
@@ -81,7 +81,7 @@ async def test_a_card_is_created_for_an_own_active_agent_that_has_none(registry:
         f"/api/v1/agents/{(await developer.agent(name='Two')).did}", headers=developer.headers
     )
     assert doomed.status_code == 200
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_agent SET status = 'suspended' WHERE did = $1", agent.did)
     )
     assert code_of(await create(developer, card_of(), agent_did=agent.did)) == (409, "AGENT_NOT_ACTIVE")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from hansa.rooms.commerce.settlements import settlement as awards
-from hansa.rooms.commerce.settlements.settlement import Award, Claim, Receipt, Settlement, Status
+from hansa.rooms.commerce.slash_settlements import settlement as awards
+from hansa.rooms.commerce.slash_settlements.settlement import Award, Claim, Receipt, Settlement, Status
 from hansa.rooms.transfers.crossing.messages import Message
 
 from .bridging import observed, positions_of

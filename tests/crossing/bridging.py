@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
-from hansa.rooms.transfers.bridge.sagas import Decision, Findings, Money, Saga, State
+from hansa.rooms.transfers.bridge.sagas import Decision, Inputs, Money, Saga, State
 from hansa.rooms.transfers.crossing import messages as crossing
 from hansa.rooms.transfers.crossing import pair_chain
 
@@ -119,8 +119,8 @@ class Bridging:
     def _on_answer(self, message: Message) -> Message | None:
         kept, terms = self.kept, message.terms
         wanted = Money.RELOCK if terms.direction is Direction.WRAP else Money.BURN_AGAIN
-        findings = Findings(has_units=self._has_units(wanted, terms), is_current=self._is_current(message))
-        move = sagas.on_answer(kept.sagas.get(terms.saga_id), message, findings)
+        inputs = Inputs(has_units=self._has_units(wanted, terms), is_current=self._is_current(message))
+        move = sagas.on_answer(kept.sagas.get(terms.saga_id), message, inputs)
         if move.saga is not None:
             kept.sagas[terms.saga_id] = move.saga
         self._record(move.entry, terms, is_done=move.saga is not None and move.saga.state is State.COMPLETED)
@@ -138,7 +138,7 @@ class Bridging:
             refusal = "PEER_REWOUND"
         has_units = money is None or self._has_units(money, terms)
         decided = sagas.decide(
-            known, message, Findings(refusal, pair.may_decide, has_units, self._is_current(message))
+            known, message, Inputs(refusal, pair.may_decide, has_units, self._is_current(message))
         )
         if decided.is_new:
             assert decided.decision is not None

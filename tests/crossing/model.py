@@ -11,9 +11,9 @@ from msgspec import structs
 from hansa.rooms.transfers.crossing import pair_chain, protocol, receiver, sender
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message
 from hansa.rooms.transfers.crossing.pair_chain import Pair
-from hansa.rooms.transfers.crossing.protocol import Findings
+from hansa.rooms.transfers.crossing.protocol import Inputs
 from hansa.rooms.transfers.crossing.receiver import Terms
-from hansa.rooms.transfers.crossing.sender import Judgement
+from hansa.rooms.transfers.crossing.sender import SenderInputs
 from hansa.rooms.transfers.crossing.states import (
     Money,
     MoneyKind,
@@ -156,11 +156,11 @@ class Registry:
             return stamped
         transfer_id = message.body.transfer_id
         if protocol.concerns_sent(message):
-            findings = Findings(NO_TERMS, self._judgement(kept, message.body, message))
+            inputs = Inputs(NO_TERMS, self._judgement(kept, message.body, message))
         else:
-            findings = Findings(self._terms(kept, message), Judgement())
+            inputs = Inputs(self._terms(kept, message), SenderInputs())
         step = protocol.receive(
-            kept.sent.get(transfer_id), kept.received.get(transfer_id), message, findings, now
+            kept.sent.get(transfer_id), kept.received.get(transfer_id), message, inputs, now
         )
         return stamped + self._apply(kept, step)
 
@@ -197,14 +197,14 @@ class Registry:
             full = sum(1 for row in kept.received.values() if _is_tombstone(row)) >= TOMBSTONES_MAX
         return Terms(body.amount - fee, fee, self.limit - kept.net_in - kept.room, code, full)
 
-    def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> Judgement:
+    def _judgement(self, kept: Toward, body: Body, _message: Message | None = None) -> SenderInputs:
         code = "SENDER_SUSPENDED" if "-late" + body.transfer_id in self.blocked else None
         has_units = body.amount <= max(self.units, self.shortfalls)
         is_shortfall = self.units < body.amount <= self.shortfalls
         full = len(kept.sent) >= TOMBSTONES_MAX
         if full and body.transfer_id not in kept.sent:
             full = sum(1 for row in kept.sent.values() if row.code == Code.UNKNOWN) >= TOMBSTONES_MAX
-        return Judgement(code, kept.pair.may_decide, has_units, is_shortfall, full)
+        return SenderInputs(code, kept.pair.may_decide, has_units, is_shortfall, full)
 
     def _apply(self, kept: Toward, step: Step) -> list[Message]:
         for money in step.money:

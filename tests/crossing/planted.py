@@ -26,10 +26,10 @@ def abort_after_commit(patch: pytest.MonkeyPatch) -> None:
     """The deadline ends committed transfers as well."""
     right = sender.on_time
 
-    def on_time(sent: Sent, judgement: sender.Judgement, now: float) -> Step:
+    def on_time(sent: Sent, sender_inputs: sender.SenderInputs, now: float) -> Step:
         if sent.state is SentState.COMMITTED and sent.receipt is None:
-            return right(replace(sent, state=SentState.RESERVED), judgement, now)
-        return right(sent, judgement, now)
+            return right(replace(sent, state=SentState.RESERVED), sender_inputs, now)
+        return right(sent, sender_inputs, now)
 
     patch.setattr(sender, "on_time", on_time)
 
@@ -38,10 +38,12 @@ def commit_after_abort(patch: pytest.MonkeyPatch) -> None:
     """A late `prepared` commits what was aborted."""
     right = sender.on_prepared
 
-    def on_prepared(sent: Sent | None, message: Message, judgement: sender.Judgement, now: float) -> Step:
+    def on_prepared(
+        sent: Sent | None, message: Message, sender_inputs: sender.SenderInputs, now: float
+    ) -> Step:
         if sent is not None and sent.state is SentState.ABORTED:
             sent = replace(sent, state=SentState.RESERVED, deadline=now + 1)
-        return right(sent, message, judgement, now)
+        return right(sent, message, sender_inputs, now)
 
     patch.setattr(sender, "on_prepared", on_prepared)
 
@@ -75,10 +77,10 @@ def refund_twice(patch: pytest.MonkeyPatch) -> None:
     """A repeated refusal gives the units back again."""
     right = sender.on_refused
 
-    def on_refused(sent: Sent | None, message: Message, judgement: sender.Judgement) -> Step:
+    def on_refused(sent: Sent | None, message: Message, sender_inputs: sender.SenderInputs) -> Step:
         if sent is not None and sent.state is SentState.ABORTED:
             return Step(sent=sent, money=(Money(MoneyKind.ABORT_OUT, sent.body),))
-        return right(sent, message, judgement)
+        return right(sent, message, sender_inputs)
 
     patch.setattr(sender, "on_refused", on_refused)
 
@@ -92,8 +94,8 @@ def decision_without_units(patch: pytest.MonkeyPatch) -> None:
     """ABORT is recorded in a commit of its own, before the units move."""
     right = sender.on_time
 
-    def on_time(sent: Sent, judgement: sender.Judgement, now: float) -> Step:
-        return replace(right(sent, judgement, now), money=())
+    def on_time(sent: Sent, sender_inputs: sender.SenderInputs, now: float) -> Step:
+        return replace(right(sent, sender_inputs, now), money=())
 
     patch.setattr(sender, "on_time", on_time)
 
@@ -151,10 +153,10 @@ def own_commit_forgotten(patch: pytest.MonkeyPatch) -> None:
     """An ABORT stays although the receiver shows this registry's own COMMIT."""
     right = sender.on_receipt
 
-    def on_receipt(sent: Sent | None, message: Message, judgement: sender.Judgement) -> Step:
+    def on_receipt(sent: Sent | None, message: Message, sender_inputs: sender.SenderInputs) -> Step:
         if sent is None or (sent.state is SentState.ABORTED and message.code == "COMMITTED"):
             return NOTHING
-        return right(sent, message, judgement)
+        return right(sent, message, sender_inputs)
 
     patch.setattr(sender, "on_receipt", on_receipt)
 

@@ -14,7 +14,7 @@ from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms.transfers.crossing import receiver, sender
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType, Swap
 from hansa.rooms.transfers.crossing.receiver import Terms
-from hansa.rooms.transfers.crossing.sender import Judgement
+from hansa.rooms.transfers.crossing.sender import SenderInputs
 from hansa.rooms.transfers.crossing.states import Money, MoneyKind, ReceivedState
 from hansa.rooms.transfers.pools import pricing, swapping
 from hansa.rooms.transfers.pools.pricing import Price, Reserve, SwapImpossible, View
@@ -95,13 +95,13 @@ class SwappingRegistry(Registry):
             raise SwapImpossible(pricing.SwapCode.BELOW_MINIMUM)
         return price
 
-    def _judgement(self, kept: Toward, body: Body, message: Message | None = None) -> Judgement:
-        judgement = super()._judgement(kept, body, message)
-        if message is None or message.type is not MessageType.PREPARED or judgement.code is not None:
-            return judgement
+    def _judgement(self, kept: Toward, body: Body, message: Message | None = None) -> SenderInputs:
+        sender_inputs = super()._judgement(kept, body, message)
+        if message is None or message.type is not MessageType.PREPARED or sender_inputs.code is not None:
+            return sender_inputs
         price = Price(Minor(body.amount), Minor(message.net or 0), ZERO)
         accepted = pricing.keeps_k(pool_of(kept).view(gives_own=True), price)
-        return judgement if accepted else structs.replace(judgement, code=Code.POOL_DIFFERS)
+        return sender_inputs if accepted else structs.replace(sender_inputs, code=Code.POOL_DIFFERS)
 
     def _move(self, kept: Toward, money: Money) -> None:
         swap = money.body.swap

@@ -43,7 +43,7 @@ def card_of_peer(name: str, ledger_id: str) -> VerifiedCard:
 async def add_peer(registry: TestRegistry, authority: IdentityAuthority, card: VerifiedCard) -> None:
     bundle = bundle_of(FRAME, authority.bundle_pem, 1)
     new = NewPeer(f"https://{card.registry_name}.{FRAME}", bundle, "approved", card=card)
-    await registry.database.act(lambda tx: federation.add_peer(tx, new))
+    await registry.database.transaction(lambda tx: federation.add_peer(tx, new))
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def registry(start_registry: StartRegistry, tmp_path: Path) -> TestRegistr
 
 
 async def registry_of(registry: TestRegistry, did: str) -> str | None:
-    peer = await registry.database.look(lambda tx: transfers.peer_of(tx, did, registry.settings))
+    peer = await registry.database.query(lambda tx: transfers.peer_of(tx, did, registry.settings))
     return None if peer is None else peer.ledger_id
 
 
@@ -64,7 +64,7 @@ async def mirrored(registry: TestRegistry, ledger_id: str) -> str:
     """An agent whose card is mirrored from this registry; its DID."""
     did = f"did:hansa:{FRAME}:{uuid4()}"
     item = {"did": did, "version": 1, "card_data": card_of("Somebody")}
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: catalogue.mirror_cards(
             tx, source_registry=ledger_id, trust_domain=FRAME, settlement_currency="AVT", items=[item]
         )
@@ -86,4 +86,4 @@ async def test_a_did_of_the_own_namespace_is_foreign_only_where_another_registry
 ):
     did, settings = (await registry.agent()).did, registry.settings
     assert await registry_of(registry, did) is None
-    assert not await registry.database.look(lambda tx: transfers.is_foreign(tx, did, settings))
+    assert not await registry.database.query(lambda tx: transfers.is_foreign(tx, did, settings))

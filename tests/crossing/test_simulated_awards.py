@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hansa.rooms.commerce.settlements import settlement as protocol
+from hansa.rooms.commerce.slash_settlements import settlement as protocol
 from tests.crossing import awarding
 from tests.crossing.awarding import AwardHistory
 from tests.crossing.model import Broken

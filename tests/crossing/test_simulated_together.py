@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from msgspec.structs import replace
 
-from hansa.rooms.commerce.settlements import settlement as slashes
+from hansa.rooms.commerce.slash_settlements import settlement as slashes
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Message, MessageType
 from tests.crossing import together
@@ -70,7 +70,7 @@ def test_a_history_with_awards_that_failed_once_holds(seed: int):
 def unlock_twice(patch: pytest.MonkeyPatch) -> None:
     """Each request to unlock is carried out."""
     right = sagas.decide
-    patch.setattr(sagas, "decide", lambda _, message, findings: right(None, message, findings))
+    patch.setattr(sagas, "decide", lambda _, message, inputs: right(None, message, inputs))
 
 
 def refund_by_time(patch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def refund_by_time(patch: pytest.MonkeyPatch) -> None:
         move = right(saga, now)
         if move.saga is None or move.saga.state is not sagas.State.TIMED_OUT:
             return move
-        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), sagas.Findings())
+        return sagas.on_answer(saga, Message(MessageType.CANCELLED, saga.terms), sagas.Inputs())
 
     patch.setattr(sagas, "on_due", on_due)
 
@@ -106,7 +106,7 @@ def a_forgotten_lock_is_not_made_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         sagas,
         "_on_forgotten",
-        lambda saga, message, findings: sagas.Move(saga, confirms=message.shows_request),
+        lambda saga, message, inputs: sagas.Move(saga, confirms=message.shows_request),
     )
 
 
@@ -115,7 +115,7 @@ def the_own_signature_does_not_bind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         sagas,
         "_on_own_signature",
-        lambda decision, message, findings, is_done: sagas.Decided(
+        lambda decision, message, inputs, is_done: sagas.Decided(
             decision, None if decision is None else sagas.answer_of(decision)
         ),
     )

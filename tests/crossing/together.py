@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from hansa.rooms.commerce.settlements import settlement as slashes
-from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.commerce.slash_settlements import settlement as slashes
+from hansa.rooms.commerce.slash_settlements.settlement import Claim, Outcome, Settlement, Status
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Terms
 from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage

@@ -91,7 +91,7 @@ async def test_who_has_gone_before_being_let_in_troubles_nobody(
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     troubles: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
+    asyncio.get_running_loop().set_exception_handler(lambda _, error: troubles.append(error))
     acceptor = ConnectionAcceptor(listener, Counted, None, UNCOUNTED)
     with socket.create_connection(listener.getsockname()):
         await all_in(1)

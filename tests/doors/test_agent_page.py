@@ -133,7 +133,7 @@ async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: Te
         "pricing": {"base_rate": 10**300, "payment_required": True},
         "extensions": 5,
     }
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_card SET card_data = $2, name = $3, source_registry = 'odd', developer_id = NULL, description = $4 WHERE did = $1",
             agent.did,
@@ -154,7 +154,7 @@ async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: Te
 async def mirrored(registry: TestRegistry, **card) -> str:
     """The DID of an agent that is at home in another registry."""
     did = f"did:hansa:north.example.org:{uuid4()}"
-    result = await registry.database.act(
+    result = await registry.database.transaction(
         lambda tx: catalogue.mirror_cards(
             tx,
             source_registry="north",
@@ -207,14 +207,14 @@ async def test_the_page_of_a_revoked_agent_offers_its_signed_card_as_long_as_it_
     registry: TestRegistry,
 ):
     agent = await registry.agent()
-    await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
+    await registry.database.transaction(lambda tx: revoke(tx, agent.did, by="owner"))
     older = "UPDATE catalogue_card SET hidden_since = hidden_since - interval '31 days' WHERE did = $1"
     for status in (200, 404):
         export = f"/api/v1/agents/{agent.did}/card-export"
         assert (await registry.http.get(export)).status_code == status
         text = await page_of(registry, agent.did)
         assert ("data-signed" in text, export in text) == (status == 200, status == 200)
-        await registry.database.act(lambda tx: tx.execute(older, agent.did))
+        await registry.database.transaction(lambda tx: tx.execute(older, agent.did))
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ async def test_the_former_root_stays_as_long_as_the_certificates_of_operators_la
         north = NewPeer(
             "https://north.example.com", bundle, "approved", "cloud_operator", registry_name="north"
         )
-        await registry.database.act(lambda tx: federation.add_peer(tx, north))
+        await registry.database.transaction(lambda tx: federation.add_peer(tx, north))
     await rotated.signing()
     await rotated.later(timedelta(days=6, hours=23))
     assert "in force until" in await rotated.refused()

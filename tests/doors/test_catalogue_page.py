@@ -51,7 +51,7 @@ async def market(registry: TestRegistry) -> TestRegistry:
     )
     alive = await developer.agent(name="Babel", tags=["translation"])
     await developer.agent(name="Invoicer", tags=["billing"], pricing={"model": "per_request", "base_rate": 1})
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_card SET liveness = 'alive', liveness_checked_at = now(), last_alive_at = now(), "
             "host_verified_at = now(), verified_jobs = 16, bonded = true WHERE did = $1",
@@ -191,7 +191,7 @@ async def test_every_listed_agent_is_on_exactly_one_page_of_the_catalogue(regist
 
 async def test_who_may_not_be_shown_is_neither_shown_nor_counted(market):
     for name, column in (("Lingua", "unlisted = true"), ("Babel", "is_active = false")):
-        await market.database.act(
+        await market.database.transaction(
             lambda tx, name=name, column=column: tx.execute(
                 f"UPDATE catalogue_card SET {column} WHERE name = $1", name
             )

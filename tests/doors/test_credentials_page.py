@@ -79,7 +79,7 @@ async def test_where_spire_issues_an_identity_is_enabled_and_disabled_without_a_
 
 async def test_where_spire_issues_a_revoked_identity_can_only_be_restored_by_an_administrator(owner: Owner):
     await owner.act("enable-mtls")
-    await owner.agent.registry.database.act(lambda tx: agents.revoke_mtls(tx, owner.agent.did))
+    await owner.agent.registry.database.transaction(lambda tx: agents.revoke_mtls(tx, owner.agent.did))
     text = await owner.open()
     assert "no workload identity: it is revoked" in text
     assert (ENABLE in text, DISABLE in text) == (False, False)

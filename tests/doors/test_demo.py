@@ -33,7 +33,7 @@ async def demo(
 
 
 async def forget_limits(registry: TestRegistry) -> None:
-    await registry.database.act(lambda tx: tx.execute("DELETE FROM plumbing_rate_limit"))
+    await registry.database.transaction(lambda tx: tx.execute("DELETE FROM plumbing_rate_limit"))
 
 
 async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_are_met_after_a_yes_alone(
@@ -156,7 +156,7 @@ async def test_no_dispute_is_filed_without_a_bond_and_the_search_is_repeated_unt
 
         await demo(registry, to, await with_administrator(registry, sleep=sleep))
         assert pauses == 3
-        disputes = await registry.database.look(
+        disputes = await registry.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM commerce_dispute")
         )
     assert "left out: a bond is at least 10000" in printed(to)
@@ -172,7 +172,7 @@ async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartReg
 
 
 async def developers(registry: TestRegistry) -> int:
-    return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM people_developer"))
+    return await registry.database.query(lambda tx: tx.fetchval("SELECT count(*) FROM people_developer"))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ async def test_events_show_neither_memos_nor_balances_nor_private_events(registr
         assert (path, answer.status_code) == (path, 200)
         assert "for your eyes" not in answer.text
         assert "balance_after" not in answer.text
-    private = await registry.database.look(
+    private = await registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT seq FROM journal_event WHERE event_type = 'DeveloperRegistered' LIMIT 1"
         )

@@ -87,7 +87,7 @@ async def test_what_this_process_changed_is_on_the_page_at_once(registry: TestRe
         assert answer.status_code == 200, answer.text
 
     async def ended() -> None:
-        await registry.database.act(lambda tx: revoke(tx, agent.did, by="owner"))
+        await registry.database.transaction(lambda tx: revoke(tx, agent.did, by="owner"))
 
     acts = (
         (
@@ -153,7 +153,7 @@ async def test_an_age_on_a_kept_page_is_written_anew_when_it_reads_otherwise(reg
         (timedelta(days=1, hours=1), "1 day ago", 86_400),
     ):
         moment = datetime.now(UTC) - age
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx, moment=moment: tx.execute(  # type: ignore[misc]
                 "UPDATE catalogue_card SET created_at = $2, updated_at = $2 WHERE did = $1",
                 agent.did,

@@ -61,7 +61,7 @@ async def test_every_sealed_secret_opens_under_the_next_key_and_nothing_under_th
         seal = registry.runtime.seal
         mail = "INSERT INTO plumbing_letter (recipient, sealed_content, good_until) VALUES ('a@b.example', $1, now())"
         content = seal.close(json.dumps({"subject": "s", "text": "t"}).encode(), PURPOSE)
-        await registry.database.act(lambda tx: tx.execute(mail, content))
+        await registry.database.transaction(lambda tx: tx.execute(mail, content))
         kid = (await registry.http.get("/.well-known/registry-jwks.json")).json()["keys"][0]["kid"]
         with pytest.raises(Refused, match="stop every process"):
             await resting.rotate()
@@ -147,7 +147,7 @@ async def test_after_the_loss_of_the_sealing_key_a_code_of_the_app_is_wrong_and_
     ada = await (await person(registry, "ada@example.org")).log_in()
     app, backup_codes = await ada.use_app()
     spoil = "UPDATE people_second_factor SET sealed_seed = 'nothing'"
-    await registry.database.act(lambda tx: tx.execute(spoil))
+    await registry.database.transaction(lambda tx: tx.execute(spoil))
     for code, status in ((app.code(), 401), (backup_codes[0], 200)):
         partial = (await ada.try_login()).json()["partial_token"]
         answer = await registry.post("/auth/2fa/validate", json={"partial_token": partial, "code": code})

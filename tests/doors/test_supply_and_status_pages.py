@@ -15,7 +15,7 @@ JSON = {"Accept": "application/json"}
 
 
 async def audited(registry: TestRegistry) -> None:
-    await registry.database.act(auditor.audit, one_snapshot=True)
+    await registry.database.transaction(auditor.audit, one_snapshot=True)
 
 
 async def test_the_terms_of_the_supply_page_add_up_to_the_last_digit(registry: TestRegistry):
@@ -42,7 +42,7 @@ async def test_the_supply_page_plots_supply_agents_and_volume_over_time(registry
     await payer.transfer(payee, "7.5")
     await audited(registry)
     await registry.transactions_ended()
-    await registry.database.act(add_settled_volume)
+    await registry.database.transaction(add_settled_volume)
     found = (await registry.http.get("/supply", headers=JSON)).json()
     assert [point["agent_count"] for point in found["history"]] == [0, 2]
     [day] = found["volume"]
@@ -61,7 +61,7 @@ async def test_the_volume_counts_each_payment_once_however_often_it_is_brought_u
         await payer.transfer(payee, "1")
         await registry.transactions_ended()
         for _ in range(2):
-            await registry.database.act(add_settled_volume)
+            await registry.database.transaction(add_settled_volume)
         [day] = await registry.database.read(lambda tx: journal.volume_by_day(tx, 10))
         volumes.append((day.payments, day.amount))
     assert volumes == [(1, 100_000_000), (2, 200_000_000), (3, 300_000_000)]

@@ -63,7 +63,7 @@ async def test_a_card_is_judged_behind_its_address_with_the_keys_of_its_host(reg
         assert returned["kid"] == "spiffe://hansa.local/registry/hansa#1"
 
         # As of another moment the history of keys is asked, which states when each began and ended.
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: federation.rotate_key(tx, registry.settings, registry.runtime.seal)
         )
         now = datetime.now(UTC)
@@ -91,7 +91,7 @@ async def test_a_card_in_a_file_is_judged_by_the_keys_that_are_given(files):
 async def test_what_cannot_be_read_is_reported_in_one_line(files, tmp_path):
     card, keys, at = files("valid")
     _, small_keys, _ = files("key_of_small_order_0")
-    for arguments, trouble in (
+    for arguments, error in (
         ((card,), "--keys https://REGISTRY/.well-known/registry-jwks.json"),
         ((tmp_path / "none.json", keys), "cannot be read"),
         ((card, f"--keys={tmp_path / 'none.json'}"), "cannot be read"),
@@ -110,6 +110,6 @@ async def test_what_cannot_be_read_is_reported_in_one_line(files, tmp_path):
         said = await verify(*arguments)
         assert (said.code, said.output) == (2, ""), arguments
         assert said.complaint.startswith("hansa: ")
-        assert trouble in said.complaint
+        assert error in said.complaint
         assert said.complaint.count("\n") == 1
     assert at

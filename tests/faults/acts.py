@@ -61,7 +61,7 @@ class World:
         return outcome_of_response(await self.registry.post(path, json=body, headers=headers))
 
     async def execute(self, statement: str, *values: object) -> None:
-        await self.registry.database.act(lambda tx: tx.execute(statement, *values))
+        await self.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _posted_alone(world: World, amount: Minor) -> Asking:
 
     async def answered() -> str:
         database = world.registry.database
-        (rows,) = await database.act(lambda tx: post_batch(tx, [ticket], world.book))
+        (rows,) = await database.transaction(lambda tx: post_batch(tx, [ticket], world.book))
         return answer_of(ticket, rows).answer
 
     return lambda: _alone(outcome_of(answered()))
@@ -265,7 +265,7 @@ async def _mint(world: World) -> Asking:
     ref = world.new_key()
     return lambda: _alone(
         outcome_of(
-            world.registry.database.act(
+            world.registry.database.transaction(
                 lambda tx: ledger.mint(
                     tx, amount=Minor(UNIT), ref=ref, amount_max=Minor(10**14), book=world.book
                 )
@@ -278,7 +278,7 @@ async def _burn(world: World) -> Asking:
     ref = world.new_key()
     return lambda: _alone(
         outcome_of(
-            world.registry.database.act(
+            world.registry.database.transaction(
                 lambda tx: ledger.destroy(tx, amount=Minor(UNIT), ref=ref, book=world.book)
             )
         )

@@ -13,7 +13,7 @@ from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.commerce.payments import SettleOrder, expire_due_tokens, resume_settlements
 from hansa.rooms.commerce.payments.settle import settle
-from hansa.rooms.commerce.payments.settlements import settle_token
+from hansa.rooms.commerce.payments.settlement_worker import settle_token
 from hansa.rooms.commerce.x402.networks import Networks
 from tests.faults.acts import Outcome
 from tests.paying import Payments
@@ -83,7 +83,7 @@ class PaymentWorld:
         return answer.json()
 
     async def execute(self, statement: str, *values: object) -> None:
-        await self.registry.database.act(lambda tx: tx.execute(statement, *values))
+        await self.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
     async def past_expiry(self, *token_ids: str) -> None:
         """Let the time of these be over, on the day on which they were counted."""
@@ -193,7 +193,7 @@ def _settling(
     book, runtime = ledger.Book.of(world.registry.settings), world.registry.runtime
 
     async def both() -> None:
-        await runtime.database.act(lambda tx: settle(tx, order, book))
+        await runtime.database.transaction(lambda tx: settle(tx, order, book))
         await settle_token(runtime, UUID(made["token_id"]))
 
     return lambda: done(both())

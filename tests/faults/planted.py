@@ -43,7 +43,7 @@ class PlantedDesk:
         self.database = database
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        return await self.database.act(lambda tx: self._post(tx, order, key))
+        return await self.database.transaction(lambda tx: self._post(tx, order, key))
 
     async def _post(self, tx: Tx, order: ledger.TransferOrder, key: str) -> Answer:
         await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
@@ -92,7 +92,7 @@ class ReadThenWrite(PlantedDesk):
     """What is decided in one transaction, under a lock, is written in the next."""
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
-        sides = await self.database.act(lambda tx: self._sides(tx, _LOCK, order))
+        sides = await self.database.transaction(lambda tx: self._sides(tx, _LOCK, order))
 
         async def written(tx: Tx) -> Answer:
             await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
@@ -101,7 +101,7 @@ class ReadThenWrite(PlantedDesk):
                 tx, await tx.fetchval(_NEXT_ID), sides, order, key
             )
 
-        return await self.database.act(written)
+        return await self.database.transaction(written)
 
 
 class NoUniqueKey(PlantedDesk):
@@ -131,7 +131,7 @@ class BalanceFromOutside(PlantedDesk):
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
         tx_id, _ = await super().transfer(order, key)
-        liquid = await self.database.look(
+        liquid = await self.database.query(
             lambda tx: tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", order.payer)
         )
         return tx_id, liquid

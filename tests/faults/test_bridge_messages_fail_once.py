@@ -12,11 +12,11 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.transfers.bridge import sagas, store, wrapped_store
+from hansa.rooms.transfers.bridge.inbox import apply_message, wrapped_amount
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
-from hansa.rooms.transfers.bridge.taking_in import take_in, wrapped_amount
+from hansa.rooms.transfers.crossing.inbox import Corridor
 from hansa.rooms.transfers.crossing.messages import Position
 from hansa.rooms.transfers.crossing.store import open_pair
-from hansa.rooms.transfers.crossing.taking_in import Corridor
 from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent
@@ -37,7 +37,7 @@ class Scene:
     corridor: Corridor
 
     async def act(self, work: Callable[[Tx], Awaitable[object]]) -> None:
-        await self.purses.registry.database.act(work)
+        await self.purses.registry.database.transaction(work)
 
     def asking(self, kind: MessageType, terms: Terms, shown: MessageType | None = None) -> Asking:
         """A message of the peer that shows a statement of this registry about the saga, if one is named."""
@@ -47,7 +47,7 @@ class Scene:
 
         async def ask() -> int:
             try:
-                await self.act(lambda tx: take_in(tx, self.corridor, message))
+                await self.act(lambda tx: apply_message(tx, self.corridor, message))
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -170,8 +170,10 @@ async def stage(
     async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
-        await registry.database.act(lambda tx: tx.execute("UPDATE federation_peer SET status = 'active'"))
-        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        await registry.database.transaction(
+            lambda tx: tx.execute("UPDATE federation_peer SET status = 'active'")
+        )
+        peer = await registry.database.query(lambda tx: federation.peer_by_name(tx, PEER))
         scene = Scene(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
         await scene.act(lambda tx: open_pair(tx, scene.corridor.key))
         for _ in range(8):

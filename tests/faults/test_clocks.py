@@ -117,7 +117,7 @@ async def test_tokens_keys_locks_and_order_outlast_every_jump_during_a_storm(
     done = await _stopped(storm)
     assert min(done) > 0
     assert await _outside(registry, began) == {}
-    await registry.database.look(prove_book)
+    await registry.database.query(prove_book)
     print(f"{JUMPS * 2} jumps, {sum(done)} transfers meanwhile")
 
 
@@ -131,7 +131,7 @@ async def test_a_token_is_good_until_its_end_by_the_clock_of_the_database_and_no
     for _ in range(BOUNDARY_ROUNDS):
         bootstrap_tokens = [await developer.bootstrap_token() for _ in range(BOOTSTRAP_TOKENS)]
         ends_at = (await _now(registry) + timedelta(seconds=SHORT_SECONDS)).replace(microsecond=0)
-        await registry.database.act(lambda tx, end=ends_at: tx.execute(_END_BOOTSTRAP_TOKENS, end))
+        await registry.database.transaction(lambda tx, end=ends_at: tx.execute(_END_BOOTSTRAP_TOKENS, end))
         agent = _token(registry, TokenKind.AGENT, alice.did, secret, ends_at)
         person = _token(registry, TokenKind.DEVELOPER, session.subject, session.session, ends_at)
         asked = [
@@ -216,12 +216,12 @@ async def test_a_bootstrap_token_ends_when_its_time_has_passed_for_the_database(
 
 
 async def _now(registry: TestRegistry) -> datetime:
-    now: datetime = await registry.database.look(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
+    now: datetime = await registry.database.query(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
     return now
 
 
 async def _age(registry: TestRegistry, statement: str, **by: float) -> None:
-    await registry.database.act(lambda tx: tx.execute(statement, timedelta(**by)))
+    await registry.database.transaction(lambda tx: tx.execute(statement, timedelta(**by)))
 
 
 async def _ended_token(registry: TestRegistry, kind: TokenKind, of: TestAgent | TestDeveloper) -> str:

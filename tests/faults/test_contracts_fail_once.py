@@ -58,7 +58,7 @@ class World:
 
         async def work() -> int:
             try:
-                await self.agreements.registry.database.act(act)
+                await self.agreements.registry.database.transaction(act)
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -149,7 +149,7 @@ async def _resume(world: World) -> Asking:
     contract = await world.accepted(funded=True)
     database = world.agreements.registry.database
     now = await database.read(lambda tx: tx.fetchval("SELECT now()"))
-    await database.act(lambda tx: stop(tx, contract["id"], world.bob.did, now))
+    await database.transaction(lambda tx: stop(tx, contract["id"], world.bob.did, now))
     return world.work(lambda tx: resume(tx, contract["id"], world.bob.did, now))
 
 

@@ -26,7 +26,7 @@ class Corridor:
 
     async def carry_out(self, step: Any) -> None:
         order = step.order(self.book)
-        await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], self.book))
+        await self.purses.registry.database.transaction(lambda tx: ledger.apply(tx, [order], self.book))
 
     def asking(self, step: Any) -> Asking:
         async def ask() -> int:

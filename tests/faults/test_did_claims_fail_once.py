@@ -39,7 +39,9 @@ async def _licence(operator: Operator) -> Asking:
 
     async def keep() -> int:
         try:
-            await operator.frame.database.act(lambda tx: keep_operator_licence(tx, settings, answered))
+            await operator.frame.database.transaction(
+                lambda tx: keep_operator_licence(tx, settings, answered)
+            )
         except Refused as refusal:
             return refusal.status
         return 200
@@ -54,12 +56,12 @@ async def _followed(operator: Operator, before: set[str], listed: set[str]) -> A
         update={"registry_tier": "cloud-operator", "registry_name": "south"}
     )
     # Of the frame itself only when its list was read is written.
-    (frame,) = await database.look(all_peers)
-    await database.act(lambda tx: follow_frame(tx, settings, frame, before))
+    (frame,) = await database.query(all_peers)
+    await database.transaction(lambda tx: follow_frame(tx, settings, frame, before))
 
     async def follow() -> int:
         try:
-            await database.act(lambda tx: follow_frame(tx, settings, frame, listed))
+            await database.transaction(lambda tx: follow_frame(tx, settings, frame, listed))
         except Refused as refusal:
             return refusal.status
         return 200

@@ -117,7 +117,7 @@ async def _is_back(registry: RegistryProcess, history: History) -> None:
 async def _wrong(disk: SmallDisk, settled: list[Operation]) -> list[Finding]:
     postgres = EmbeddedPostgres(disk.path)
     connection = await asyncpg.connect(await postgres.start())
-    findings = await find_what_is_wrong(connection, settled)
+    inputs = await find_what_is_wrong(connection, settled)
     await connection.close()
     await postgres.stop()
-    return findings
+    return inputs

@@ -120,7 +120,7 @@ async def _unruled(world: World) -> Asking:
 
     async def meet() -> int:
         try:
-            await registry.database.act(lambda tx: meet_deadline(tx, filed["id"], registry.settings))
+            await registry.database.transaction(lambda tx: meet_deadline(tx, filed["id"], registry.settings))
         except Refused as refusal:
             return refusal.status
         return 200

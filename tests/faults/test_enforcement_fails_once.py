@@ -69,7 +69,7 @@ class World:
 async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
     registry = await start_registry(database_pool_size=2, rate_limit_reads="off")
     agent, admin = await registry.agent(), await registry.administrator("admin_enforcement")
-    await registry.database.act(lambda tx: tx.execute(_ENROL, agent.did))
+    await registry.database.transaction(lambda tx: tx.execute(_ENROL, agent.did))
     observer = await asyncpg.connect(registry.database.dsn)
     plan = Plan(observer)
     await put_under_plan(registry.database, plan)

@@ -54,7 +54,7 @@ async def world(start_registry: StartRegistry) -> World:
     )
     world = World(registry, await registry.agent(), await registry.agent())
     fees = Minor(1000 * UNIT)
-    assert await registry.database.act(
+    assert await registry.database.transaction(
         lambda tx: ledger.grant(tx, payee=world.book.fee_collector, amount=fees, ref="fees", book=world.book)
     )
     return world
@@ -173,8 +173,8 @@ async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
 async def _crash_of(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Exception | None:
     try:
         await group.transfer(order, request_of(order, key), render)
-    except asyncpg.PostgresError as trouble:
-        return trouble
+    except asyncpg.PostgresError as error:
+        return error
     return None
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
-from hansa.rooms.commerce.payments.settlements import resume_settlements
+from hansa.rooms.commerce.payments.settlement_worker import resume_settlements
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.outside import Host, host
 from tests.paying import Payments

@@ -29,7 +29,7 @@ async def test_no_statement_meets_a_server_that_recovers_and_a_promoted_standby_
                 with pytest.raises(Unavailable, match="the server is read-only"):
                     await database.open()
                 with pytest.raises(Unavailable, match="does not accept writes"):
-                    await database.look_again(lambda tx: tx.fetchval("SELECT 1"))
+                    await database.query_again(lambda tx: tx.fetchval("SELECT 1"))
             await value_of(pair.standby, "ALTER SYSTEM RESET synchronous_standby_names")
             await pair.fail_over()
             await value_of(pair.standby, "SELECT pg_reload_conf()")
@@ -42,6 +42,6 @@ async def test_no_statement_meets_a_server_that_recovers_and_a_promoted_standby_
                 return True
 
             await until(is_used)
-            assert await database.act(lambda tx: tx.fetchval("SELECT pg_is_in_recovery()")) is False
+            assert await database.transaction(lambda tx: tx.fetchval("SELECT pg_is_in_recovery()")) is False
         finally:
             await database.close()

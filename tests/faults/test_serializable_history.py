@@ -54,7 +54,7 @@ async def test_one_order_explains_what_the_clients_of_several_processes_see(
     history = await Traffic(desks, ACCOUNTS, seed).run(TRANSFERS)
     assert await _contradictions(registry, history) == []
     assert (await registry.supply())["delta"] == "0"
-    await registry.database.look(prove_book)
+    await registry.database.query(prove_book)
     outcomes = Counter("refused" if one.is_refused else "done" for one in history.transfers.values())
     assert min(outcomes["done"], outcomes["refused"], len(history.readings)) > TRANSFERS // 100
     print(f"{dict(outcomes)}, {len(history.readings)} readings")

@@ -13,14 +13,15 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import commerce, federation, transfers
-from hansa.rooms.commerce.settlements import awarding, store
-from hansa.rooms.commerce.settlements import settlement as protocol
-from hansa.rooms.commerce.settlements.administering import approve, reject, write_off
-from hansa.rooms.commerce.settlements.awarding import take_award
-from hansa.rooms.commerce.settlements.envelope import Confirmation, Paid, SignedAward, SignedReceipt
-from hansa.rooms.commerce.settlements.opening import Request
-from hansa.rooms.commerce.settlements.paid_awards import ShownAward, take_paid
-from hansa.rooms.commerce.settlements.settlement import (
+from hansa.rooms.commerce.slash_settlements import awarding, store
+from hansa.rooms.commerce.slash_settlements import settlement as protocol
+from hansa.rooms.commerce.slash_settlements.administering import approve, reject, write_off
+from hansa.rooms.commerce.slash_settlements.awarding import take_award
+from hansa.rooms.commerce.slash_settlements.envelope import Confirmation, Paid, SignedAward, SignedReceipt
+from hansa.rooms.commerce.slash_settlements.inbox import Sent, take_outcome, take_receipt, take_request
+from hansa.rooms.commerce.slash_settlements.opening import Request
+from hansa.rooms.commerce.slash_settlements.paid_awards import ShownAward, take_paid
+from hansa.rooms.commerce.slash_settlements.settlement import (
     Award,
     Claim,
     Direction,
@@ -29,8 +30,7 @@ from hansa.rooms.commerce.settlements.settlement import (
     Settlement,
     Status,
 )
-from hansa.rooms.commerce.settlements.slashing import apply_slash
-from hansa.rooms.commerce.settlements.taking_in import Sent, take_outcome, take_receipt, take_request
+from hansa.rooms.commerce.slash_settlements.slashing import apply_slash
 from hansa.rooms.transfers.crossing.store import open_pair
 from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
@@ -55,7 +55,7 @@ class Scene:
     def asking(self, work: Callable[[Tx], Awaitable[object]]) -> Asking:
         async def ask() -> int:
             try:
-                await self.purses.registry.database.act(work)
+                await self.purses.registry.database.transaction(work)
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -70,14 +70,14 @@ class Scene:
     async def kept(self, new: Settlement) -> int:
         assert self.peer.spiffe_id is not None
         spiffe_id = self.peer.spiffe_id
-        return await self.purses.registry.database.act(
+        return await self.purses.registry.database.transaction(
             lambda tx: store.add(tx, spiffe_id, PEER, new, None, is_due=False)
         )
 
     async def held(self, *, is_auto: bool = False) -> int:
         claim = self.claim(against_own=True)
-        moment = await self.purses.registry.database.look(clock.seconds)
-        return await self.kept(protocol.claimed(claim, None, moment, is_auto=is_auto))
+        timestamp = await self.purses.registry.database.query(clock.seconds)
+        return await self.kept(protocol.claimed(claim, None, timestamp, is_auto=is_auto))
 
 
 async def _request(scene: Scene) -> Asking:
@@ -111,7 +111,7 @@ async def _outcome(scene: Scene) -> Asking:
 async def _confirmed(scene: Scene, stated: Receipt, direction: Direction) -> Asking:
     """A receipt for what is sent to the peer now."""
     key, database = scene.peer.spiffe_id or "", scene.purses.registry.database
-    sent = Sent(direction, await database.look(lambda tx: transfers.positions_in_chain(tx, key)))
+    sent = Sent(direction, await database.query(lambda tx: transfers.positions_in_chain(tx, key)))
     receipt = SignedReceipt(stated, "signed", NO_POSITIONS)
     return scene.asking(lambda tx: take_receipt(tx, scene.peer, receipt, sent))
 
@@ -163,7 +163,7 @@ async def _receipt_of_paid(scene: Scene) -> Asking:
     """The registry that ruled confirms that an award was paid here."""
     claim = scene.claim(against_own=False)
     new = protocol.compensated(claim, signed_award(claim).award, None, 0.0)
-    settlement_id, act = await scene.kept(new), scene.purses.registry.database.act
+    settlement_id, act = await scene.kept(new), scene.purses.registry.database.transaction
     await act(lambda tx: store.write(tx, settlement_id, new))
     message = "UPDATE commerce_settlement SET message = 'signed' WHERE settlement_id = $1"
     await act(lambda tx: tx.execute(message, settlement_id))
@@ -201,7 +201,7 @@ async def _write_off(scene: Scene) -> Asking:
         protocol.opened(claim, AMOUNT, 0.0), status=Status.SETTLED, slashed=AMOUNT, is_closed=True
     )
     settlement_id = await scene.kept(settled)
-    act = scene.purses.registry.database.act
+    act = scene.purses.registry.database.transaction
     await act(lambda tx: store.write(tx, settlement_id, settled))
     await act(lambda tx: store.note_uncollected(tx, settlement_id))
     return scene.asking(lambda tx: write_off(tx, scene.administrator, settlement_id, "It is gone."))
@@ -246,13 +246,13 @@ async def stage(
     async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE federation_peer SET status = 'active', net_in_limit = NULL")
         )
-        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        peer = await registry.database.query(lambda tx: federation.peer_by_name(tx, PEER))
         spiffe_id = peer.spiffe_id
         assert spiffe_id is not None
-        await registry.database.act(lambda tx: open_pair(tx, spiffe_id))
+        await registry.database.transaction(lambda tx: open_pair(tx, spiffe_id))
         scene = Scene(purses, await purses.agent("1000"), peer, await administrator_of(registry), count(1))
         async with fault_stage(registry, scene) as stage:
             yield stage

@@ -211,5 +211,5 @@ async def test_everything_acknowledged_survives_a_stall_and_the_loss_of_the_lead
         for key in acknowledged:
             answer = await replace(payer, registry=promoted).transfer(payee, "0.01", key=key)
             assert answer.headers.get("idempotent-replayed") == "true", key
-        verdict = await promoted.database.act(auditor.audit_from_zero, one_snapshot=True)
+        verdict = await promoted.database.transaction(auditor.audit_from_zero, one_snapshot=True)
         assert (verdict.status, verdict.supply.delta) == ("OK", 0)

@@ -11,10 +11,10 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
-from hansa.rooms.transfers.crossing.gathering_swaps import reserve_together
 from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, MessageType, Swap
 from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment, reserve_payment
 from hansa.rooms.transfers.crossing.records import NO_BOUNDS
+from hansa.rooms.transfers.crossing.swap_batch import reserve_together
 from hansa.rooms.transfers.crossing.transferring import asked_crossing
 from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
 from tests.faults.unchanged import Asking, FaultStage, status_of
@@ -42,8 +42,8 @@ class SwapScene(Scene):
                 tx, [ledger.orders.fund(book.treasury, leg, Minor(RESERVE), str(uuid4()))], book
             )
 
-        await registry.database.act(open_it)
-        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        await registry.database.transaction(open_it)
+        peer = await registry.database.query(lambda tx: federation.peer_by_name(tx, PEER))
         self.corridor = Corridor.to(peer, registry.runtime)
 
     def body_in(self) -> Body:
@@ -51,7 +51,7 @@ class SwapScene(Scene):
         return Body(str(uuid4()), payer, self.agent.did, AMOUNT, "BOB", None, Swap("AVT", 1))
 
     async def promised(self, body: Body) -> tuple[int, int]:
-        row = await self.purses.registry.database.look(
+        row = await self.purses.registry.database.query(
             lambda tx: tx.fetchrow(
                 "SELECT net, fee FROM transfers_received WHERE transfer_id = $1", UUID(body.transfer_id)
             )
@@ -69,7 +69,7 @@ class SwapScene(Scene):
 
         async def ask() -> int:
             try:
-                await self.purses.registry.database.act(reserve)
+                await self.purses.registry.database.transaction(reserve)
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -79,7 +79,7 @@ class SwapScene(Scene):
     async def reserved(self) -> Body:
         transfer_id, ask = self.reserving()
         assert await ask() == 200
-        row = await self.purses.registry.database.look(
+        row = await self.purses.registry.database.query(
             lambda tx: tx.fetchrow("SELECT * FROM transfers_sent WHERE transfer_id = $1", transfer_id)
         )
         assert row is not None
@@ -99,7 +99,9 @@ def _decided(kind: MessageType) -> Callable[[SwapScene], Awaitable[Asking]]:
         body = scene.body_in()
         await scene.taken(await scene.entering(MessageType.PREPARE, body))
         # The first abort of an hour is a signal about the peer.
-        await scene.purses.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_peer_signal"))
+        await scene.purses.registry.database.transaction(
+            lambda tx: tx.execute("DELETE FROM federation_peer_signal")
+        )
         return scene.asking(await scene.entering(kind, body, *await scene.promised(body)))
 
     return prepare

@@ -75,13 +75,13 @@ async def test_what_does_not_fit_is_refused_with_retry_after_and_nothing_is_lost
         assert (await payer.transfer(payee, "0.00001", key=key, message=key)).status_code == 200
     assert await _done(registry) == (answers.keys() - set(refused)) | set(again)
     assert (await registry.supply())["delta"] == "0"
-    await registry.database.look(prove_book)
+    await registry.database.query(prove_book)
     print(f"{dict(statuses)}, at most {queue.longest} waiting")
 
 
 async def _done(registry: TestRegistry) -> set[str]:
     """The keys of the transfers in the ledger, each of them once."""
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch("SELECT message FROM ledger_transaction WHERE tx_type = 'transfer'")
     )
     keys = [row["message"] for row in rows]

@@ -17,16 +17,17 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.bonds import BOND_ADMITS
-from hansa.rooms.commerce.contracts import paying_across
-from hansa.rooms.commerce.contracts.abroad.keeping import keep
-from hansa.rooms.commerce.contracts.abroad.schemas import StatedContract
+from hansa.rooms.commerce.contracts import cross_registry_payment as paying_across
+from hansa.rooms.commerce.contracts.replicas.keeping import keep
+from hansa.rooms.commerce.contracts.replicas.schemas import StatedContract
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
-from hansa.rooms.commerce.payments.settling_across import reserve_or_time_out
+from hansa.rooms.commerce.payments.cross_registry_settlement import reserve_or_time_out
 from hansa.rooms.transfers import PAYMENT_DECIDED, CrossingDecision
 from hansa.rooms.transfers.crossing import sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.envelope import signed_text
+from hansa.rooms.transfers.crossing.inbox import apply_messages
 from hansa.rooms.transfers.crossing.messages import (
     CONTRACT,
     PAYMENT_TOKEN,
@@ -36,7 +37,6 @@ from hansa.rooms.transfers.crossing.messages import (
     Position,
 )
 from hansa.rooms.transfers.crossing.reserving import RESERVE
-from hansa.rooms.transfers.crossing.taking_in import take_in
 from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent
@@ -61,17 +61,19 @@ class Scene:
     contracts_stated: int = 1
 
     async def taken(self, message: Message) -> None:
-        await self.purses.registry.database.act(lambda tx: take_in(tx, self.corridor, [message]))
+        await self.purses.registry.database.transaction(
+            lambda tx: apply_messages(tx, self.corridor, [message])
+        )
 
     def asking(self, message: Message) -> Asking:
-        return self.work(lambda tx: take_in(tx, self.corridor, [message]))
+        return self.work(lambda tx: apply_messages(tx, self.corridor, [message]))
 
     def work(self, act: Callable[[Tx], Awaitable[object]]) -> Asking:
         """Work of this registry, as a route would answer it."""
 
         async def ask() -> int:
             try:
-                await self.purses.registry.database.act(act)
+                await self.purses.registry.database.transaction(act)
             except Refused as refusal:
                 return refusal.status
             return 200
@@ -110,7 +112,7 @@ class Scene:
         )
         reserve = ledger.ReserveOut(PEER, transfer_id, self.agent.did, Minor(AMOUNT), body.receiver_did)
         order = RESERVE.on(reserve.order(corridor.book), new)
-        await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [order], corridor.book))
+        await self.purses.registry.database.transaction(lambda tx: ledger.apply(tx, [order], corridor.book))
         return body
 
 
@@ -144,8 +146,8 @@ async def _payment_token(scene: Scene) -> Token:
     made = await registry.post("/a2a-payment/authorize", json=body, headers=scene.agent.headers)
     assert made.status_code == 200, made.text
     settling = "UPDATE commerce_payment_token SET status = 'settling', settling_at = now() WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(settling, made.json()["token_id"]))
-    token = await registry.database.look(lambda tx: token_of_id(tx, UUID(made.json()["token_id"])))
+    await registry.database.transaction(lambda tx: tx.execute(settling, made.json()["token_id"]))
+    token = await registry.database.query(lambda tx: token_of_id(tx, UUID(made.json()["token_id"])))
     assert token is not None
     return token
 
@@ -158,7 +160,7 @@ async def _reserve_for_token(scene: Scene) -> Asking:
 def _answered_for_token(kind: MessageType) -> Callable[[Scene], Awaitable[Asking]]:
     async def prepare(scene: Scene) -> Asking:
         token = await _payment_token(scene)
-        act = scene.purses.registry.database.act
+        act = scene.purses.registry.database.transaction
         await act(lambda tx: reserve_or_time_out(tx, scene.corridor, token.id))
         body = Body(str(token.id), token.caller, token.payee, AMOUNT, "AVT", purpose=PAYMENT_TOKEN)
         return scene.asking(await scene.entering(kind, body))
@@ -183,7 +185,7 @@ async def _submitted_contract(scene: Scene) -> dict[str, Any]:
     contract: dict[str, Any] = made.json()
     runtime, contract_id = registry.runtime, contract["id"]
     admits = BOND_ADMITS.of(runtime)
-    act = registry.database.act
+    act = registry.database.transaction
     await act(lambda tx: contracts.accept(tx, provider, contract_id, runtime.settings, admits))
     await act(lambda tx: contracts.submit(tx, provider, contract_id, Submission(None, None)))
     return contract
@@ -210,8 +212,8 @@ def _answered_for_contract(kind: MessageType) -> Callable[[Scene], Awaitable[Ask
     async def prepare(scene: Scene) -> Asking:
         contract = await _submitted_contract(scene)
         database = scene.purses.registry.database
-        await database.act(await _approval(scene, contract))
-        found = await database.look(lambda tx: contracts.find(tx, contract["id"]))
+        await database.transaction(await _approval(scene, contract))
+        found = await database.query(lambda tx: contracts.find(tx, contract["id"]))
         assert found is not None
         memo, provider = f"Contract {found.id}", contract["provider_did"]
         body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo, purpose=CONTRACT)
@@ -227,8 +229,8 @@ def _comes_to_light(*, is_paid_again: bool) -> Callable[[Scene], Awaitable[Askin
         contract, registry = await _submitted_contract(scene), scene.purses.registry
         bodies = []
         for _ in range(2):
-            await registry.database.act(await _approval(scene, contract))
-            found = await registry.database.look(lambda tx: contracts.find(tx, contract["id"]))
+            await registry.database.transaction(await _approval(scene, contract))
+            found = await registry.database.query(lambda tx: contracts.find(tx, contract["id"]))
             assert found is not None
             memo, provider = f"Contract {found.id}", contract["provider_did"]
             body = Body(str(found.crossing), scene.agent.did, provider, AMOUNT, "AVT", memo, purpose=CONTRACT)
@@ -250,7 +252,7 @@ async def _approve_by_surplus(scene: Scene) -> Asking:
     paid = (
         "INSERT INTO commerce_contract_transfer (transfer_id, contract_id, surplus_tx_id) VALUES ($1, $2, 1)"
     )
-    await database.act(lambda tx: tx.execute(paid, uuid4(), contract["id"]))
+    await database.transaction(lambda tx: tx.execute(paid, uuid4(), contract["id"]))
 
     async def approve(tx: Tx) -> object:
         found = await contracts.take(tx, contract["id"])
@@ -263,9 +265,9 @@ async def _approve_by_surplus(scene: Scene) -> Asking:
 
 async def _statement(scene: Scene) -> Asking:
     """The second statement about a contract of the peer: one move more than the first."""
-    moment, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
+    timestamp, contractor = "2026-01-01T00:00:00Z", f"did:hansa:{PEER}:{uuid4()}"
     moves = [
-        {"act": act, "actor_did": contractor, "milestone": None, "note": None, "at": moment}
+        {"act": act, "actor_did": contractor, "milestone": None, "note": None, "at": timestamp}
         for act in ("proposed", "cancelled")
     ]
     members = {name: None for name, field in StatedContract.model_fields.items() if field.is_required()}
@@ -289,8 +291,8 @@ async def _statement(scene: Scene) -> Asking:
         "milestones": [],
         "deliverables": [],
         "status": "PROPOSED",
-        "expires_at": moment,
-        "created_at": moment,
+        "expires_at": timestamp,
+        "created_at": timestamp,
         "history": moves[:1],
     }
     scene.contracts_stated += 1
@@ -299,7 +301,7 @@ async def _statement(scene: Scene) -> Asking:
         stated = StatedContract.model_validate({**contract, **changed})
         return lambda tx: keep(tx, scene.corridor.peer, stated, scene.corridor.settings)
 
-    await scene.purses.registry.database.act(keeping())
+    await scene.purses.registry.database.transaction(keeping())
     return scene.work(keeping(status="CANCELLED", history=moves))
 
 
@@ -339,16 +341,16 @@ async def open_stage(
     async with open_purses(farm, directory, database_pool_size=POOL_SIZE) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE federation_peer SET status = 'active', net_in_limit = NULL, settlement_currency = 'AVT',"
                 " card = $1",
                 json.dumps(CARD),
             )
         )
-        peer = await registry.database.look(lambda tx: federation.peer_by_name(tx, PEER))
+        peer = await registry.database.query(lambda tx: federation.peer_by_name(tx, PEER))
         scene = kind(purses, await purses.agent("1000"), Corridor.to(peer, registry.runtime))
-        await registry.database.act(lambda tx: store.open_pair(tx, scene.corridor.key))
+        await registry.database.transaction(lambda tx: store.open_pair(tx, scene.corridor.key))
         # The peer is known from its first message on.
         await scene.taken(Message(MessageType.HEADS, nonce="first", own=Position(1)))
         async with fault_stage(registry, scene) as stage:

@@ -59,7 +59,7 @@ class PlainDesk:
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
         ticket = Ticket.of_transfer(order, request_of(order, key), _rendered)
-        (rows,) = await self.database.act(lambda tx: post_batch(tx, [ticket], self._book))
+        (rows,) = await self.database.transaction(lambda tx: post_batch(tx, [ticket], self._book))
         return _read(answer_of(ticket, rows))
 
 
@@ -151,12 +151,12 @@ async def open_funded(runtime: Runtime, accounts: Sequence[str]) -> None:
             await ledger.open_account(tx, did)
             assert await ledger.grant(tx, payee=did, amount=HOLDING, ref="start", book=book)
 
-    await runtime.database.act(opened)
+    await runtime.database.transaction(opened)
 
 
 async def read_lists(database: Database) -> dict[str, list[Entry]]:
     """The list of each account, straight from the tables."""
-    rows = await database.look(
+    rows = await database.query(
         lambda tx: tx.fetch(
             "SELECT a.did, p.tx_id, t.message, p.delta, p.balance_after FROM ledger_posting p"
             " JOIN ledger_account a ON a.id = p.account_id JOIN ledger_transaction t ON t.id = p.tx_id"

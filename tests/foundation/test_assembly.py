@@ -36,8 +36,8 @@ def test_a_slot_that_no_room_fills_stops_the_start_by_its_name():
 
 
 def test_a_slot_that_two_rooms_fill_stops_the_start_by_its_name():
-    trouble = trouble_with(SHOP, BAKERY, MILL)
-    assert trouble == "slot 'shop: prices' is filled by bakery and mill; one room may fill it"
+    error = trouble_with(SHOP, BAKERY, MILL)
+    assert error == "slot 'shop: prices' is filled by bakery and mill; one room may fill it"
 
 
 def test_a_slot_that_no_room_offers_stops_the_start_by_its_name():
@@ -45,8 +45,8 @@ def test_a_slot_that_no_room_offers_stops_the_start_by_its_name():
 
 
 def test_a_slot_that_two_rooms_offer_stops_the_start_by_its_name():
-    trouble = trouble_with(SHOP, Room("market", offers=(PRICES,)), BAKERY)
-    assert trouble == "slot 'shop: prices' is offered 2 times"
+    error = trouble_with(SHOP, Room("market", offers=(PRICES,)), BAKERY)
+    assert error == "slot 'shop: prices' is offered 2 times"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ async def test_an_account_is_ended_from_the_uppermost_room_down_and_every_blocke
     end = slots.value(ACCOUNT_END, registry.runtime)
     kinds = [blocker.kind for blocker in await registry.database.read(lambda tx: end.blockers(tx, 1))]
     assert kinds == ["high", "low"]
-    await registry.database.act(lambda tx: end.end(tx, 1))
+    await registry.database.transaction(lambda tx: end.end(tx, 1))
     assert ended == ["high", "low"]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 
 
 class CountedStore:
@@ -28,14 +28,14 @@ def store() -> CountedStore:
     return CountedStore()
 
 
-async def looking(gathering: Gathering[str, str], *keys: str) -> list[asyncio.Future[str | None]]:
+async def looking(gathering: BatchLoader[str, str], *keys: str) -> list[asyncio.Future[str | None]]:
     tasks = [asyncio.ensure_future(gathering.find(key)) for key in keys]
     await asyncio.sleep(0.01)
     return tasks
 
 
 async def test_what_comes_while_a_statement_runs_shares_the_next(store: CountedStore):
-    gathering = Gathering(store.load)
+    gathering = BatchLoader(store.load)
     tasks = await looking(gathering, "a") + await looking(gathering, "b", "unknown", "b", "a")
     store.may_answer.set()
     assert await asyncio.gather(*tasks) == ["A", "B", None, "B", "A"]
@@ -43,7 +43,7 @@ async def test_what_comes_while_a_statement_runs_shares_the_next(store: CountedS
 
 
 async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(store: CountedStore):
-    gathering = Gathering(store.load)
+    gathering = BatchLoader(store.load)
     store.may_answer.set()
 
     async def arrived(key: str, steps: int) -> str | None:
@@ -59,7 +59,7 @@ async def test_what_has_arrived_and_waits_for_its_lookup_is_taken_in(store: Coun
 async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_the_same_key(
     store: CountedStore,
 ):
-    leaving, staying = await looking(Gathering(store.load), "a", "a")
+    leaving, staying = await looking(BatchLoader(store.load), "a", "a")
     leaving.cancel()
     store.may_answer.set()
     assert await staying == "A"
@@ -67,7 +67,7 @@ async def test_a_caller_that_goes_away_does_not_end_the_lookup_of_others_with_th
 
 
 async def test_a_statement_that_fails_fails_for_all_that_share_it_and_for_nobody_else(store: CountedStore):
-    gathering = Gathering(store.load)
+    gathering = BatchLoader(store.load)
     before = await looking(gathering, "a")
     leaving, *together = await looking(gathering, "broken", "broken", "b")
     leaving.cancel()

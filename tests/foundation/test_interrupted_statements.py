@@ -27,7 +27,7 @@ async def cancelled_after(database: Database, steps: int, *, through: str) -> No
     await asyncio.wait([task])
 
 
-@pytest.mark.parametrize("through", ["look", "act_at_once", "act", "read"])
+@pytest.mark.parametrize("through", ["query", "execute", "transaction", "read"])
 async def test_the_next_reader_of_the_connection_of_a_cancelled_statement_gets_its_answer(
     database_farm: DatabaseFarm, through: str
 ):

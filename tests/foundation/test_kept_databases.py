@@ -39,7 +39,7 @@ async def test_a_database_is_used_again_with_what_founding_left(
         contents.append(await content_of(registry))
         payer, payee = await registry.agent(), await registry.agent()
         assert (await payer.transfer(payee, "1")).status_code == 200
-        await registry.database.act(lambda tx: tx.execute("DELETE FROM journal_emission_policy"))
+        await registry.database.transaction(lambda tx: tx.execute("DELETE FROM journal_emission_policy"))
         await registry.outbox()
         assert await content_of(registry) != contents[0]
         await registries.end()
@@ -54,7 +54,7 @@ async def test_a_database_whose_schema_was_changed_is_not_used_again(
         registries = RegistriesOfATest(database_farm, founded_registries, tmp_path / str(use))
         registry = await registries.start()
         addresses.append(registry.database.dsn)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("ALTER TABLE journal_emission_policy ADD mark integer")
         )
         await registries.end()

@@ -91,4 +91,4 @@ def test_a_flood_leaves_a_line_of_each_kind_and_one_that_counts_the_others():
 def test_the_exception_is_part_of_the_kind():
     written = Written()
     troubles = [ValueError("a"), KeyError("a"), ValueError("b")]
-    assert [written.line(event="crashed", exc_info=trouble) for trouble in troubles] == [True, True, False]
+    assert [written.line(event="crashed", exc_info=error) for error in troubles] == [True, True, False]

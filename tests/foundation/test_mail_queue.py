@@ -50,7 +50,7 @@ async def write(
     registry: TestRegistry, text: str = "Hello", good_for: timedelta = timedelta(hours=1)
 ) -> None:
     message = OutgoingMail("ada@example.org", "A subject", text, good_for)
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, message))
+    await registry.database.transaction(lambda tx: enqueue_mail(tx, registry.runtime.seal, message))
 
 
 async def waiting(registry: TestRegistry) -> list[int]:
@@ -59,14 +59,14 @@ async def waiting(registry: TestRegistry) -> list[int]:
 
 
 async def mails_kept(registry: TestRegistry) -> int:
-    return await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_letter"))
+    return await registry.database.query(lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_letter"))
 
 
 async def later(registry: TestRegistry, minutes: float) -> None:
     """So much time passes for the mails that wait, and a tenth more."""
     seconds = 60 * minutes * 1.1
     await time_passes(registry.runtime, seconds)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_letter SET good_until = good_until - $1 * interval '1 second'", seconds
         )
@@ -98,7 +98,7 @@ async def test_a_mail_of_an_act_that_is_undone_is_not_sent(registry, mail_server
         raise RuntimeError("undone")
 
     with pytest.raises(RuntimeError, match="undone"):
-        await registry.database.act(fail)
+        await registry.database.transaction(fail)
     await run_due(registry.runtime, MAIL)
     assert mail_server.taken == []
 
@@ -155,7 +155,7 @@ async def test_a_mail_that_has_become_useless_is_given_up(registry, mail_server)
 
 async def test_one_mail_that_is_refused_holds_up_no_other(registry, mail_server):
     await write(registry)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE plumbing_letter SET sealed_content = '\\x00112233445566778899aabbcc'")
     )
     await write(registry, "Another")
@@ -188,14 +188,14 @@ async def test_a_mail_that_an_ending_process_was_sending_is_sent_by_another(regi
 
 async def test_a_mail_that_an_older_version_wrote_is_taken_over(registry, mail_server):
     await write(registry)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "WITH gone AS (UPDATE plumbing_letter SET job_id = NULL, next_try_at = now() RETURNING 1)"
             " DELETE FROM plumbing_job WHERE kind = 'mail'"
         )
     )
     assert (await waiting(registry), await mails_kept(registry)) == ([], 1)
-    await registry.database.act(enqueue_mails_without_job)
+    await registry.database.transaction(enqueue_mails_without_job)
     await run_due(registry.runtime, MAIL)
     assert len(mail_server.taken) == 1
 
@@ -203,7 +203,7 @@ async def test_a_mail_that_an_older_version_wrote_is_taken_over(registry, mail_s
 async def test_a_mail_whose_job_is_dropped_is_deleted(registry, mail_server):
     await write(registry)
     (job,) = await jobs_of(registry.runtime, "mail")
-    await registry.database.act(lambda tx: drop_job(tx, job["id"], None, droppable={"mail"}))
+    await registry.database.transaction(lambda tx: drop_job(tx, job["id"], None, droppable={"mail"}))
     await run_due(registry.runtime, MAIL)
     assert (mail_server.taken, await mails_kept(registry)) == ([], 0)
 

@@ -13,7 +13,7 @@ async def taken(tx, name: str) -> bool:
 @pytest.fixture
 async def names(registry: TestRegistry) -> TestRegistry:
     """A registry with a table of unique names."""
-    await registry.database.act(lambda tx: tx.execute("CREATE TABLE taken (name text PRIMARY KEY)"))
+    await registry.database.transaction(lambda tx: tx.execute("CREATE TABLE taken (name text PRIMARY KEY)"))
     return registry
 
 
@@ -25,17 +25,17 @@ async def test_a_unique_key_that_a_rival_took_after_the_snapshot_lets_the_whole_
     async def take(tx) -> str:
         rounds.append(await taken(tx, "ada"))
         if rounds == [False]:
-            await names.database.act(lambda rival: rival.execute("INSERT INTO taken VALUES ('ada')"))
+            await names.database.transaction(lambda rival: rival.execute("INSERT INTO taken VALUES ('ada')"))
         if rounds[-1]:
             return "another took it"
         await tx.execute("INSERT INTO taken VALUES ('ada')")
         return "taken"
 
-    assert await names.database.act(take, one_snapshot=True) == "another took it"
+    assert await names.database.transaction(take, one_snapshot=True) == "another took it"
     assert rounds == [False, True]
 
 
 async def test_without_one_snapshot_a_unique_key_that_is_taken_is_the_callers_to_judge(names: TestRegistry):
-    await names.database.act(lambda tx: tx.execute("INSERT INTO taken VALUES ('ada')"))
+    await names.database.transaction(lambda tx: tx.execute("INSERT INTO taken VALUES ('ada')"))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await names.database.act(lambda tx: tx.execute("INSERT INTO taken VALUES ('ada')"))
+        await names.database.transaction(lambda tx: tx.execute("INSERT INTO taken VALUES ('ada')"))

@@ -19,7 +19,7 @@ async def test_a_probe_that_fails_after_its_caller_has_gone_writes_no_traceback(
     database = Database(await database_farm.fresh(), pool_size=1)
     await database.open()
     probe = WriteProbe(database)
-    async with database.lane():
+    async with database.pinned():
         calling = asyncio.create_task(probe.require())
         await asyncio.sleep(0)
         calling.cancel()

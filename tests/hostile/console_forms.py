@@ -58,7 +58,7 @@ async def _empty(stage: Any) -> FilledForm:
 
 async def _anybodys(stage: Any, **fields: str) -> FilledForm:
     """A form that needs no login, opened now."""
-    now = await stage.registry.database.look(clock.now)
+    now = await stage.registry.database.query(clock.now)
     return FilledForm({"form_key": new_form_key(stage.registry.runtime.seal, None, now), **fields})
 
 
@@ -69,7 +69,7 @@ async def _proved(stage: Any, **fields: str) -> FilledForm:
 
 
 async def _act(stage: Any, statement: str, *values: Any) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute(statement, *values))
+    await stage.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def _sign_up(stage: Any) -> FilledForm:

@@ -50,9 +50,9 @@ async def every_credential(stage: Stage) -> Credentials:
     await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
     await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
     # All of them hold something and are counted from then on.
-    await registry.database.act(auditor.audit, one_snapshot=True)
+    await registry.database.transaction(auditor.audit, one_snapshot=True)
     revoked_service = await registry.service("revoked")
-    await registry.database.act(lambda tx: federation.revoke_service(tx, "revoked"))
+    await registry.database.transaction(lambda tx: federation.revoke_service(tx, "revoked"))
     stopped = await registry.administrator(*ADMIN_AREAS)
     await _suspend(stage, stopped)
     bootstrap, spare = await owner.bootstrap_token(), await owner.bootstrap_token()
@@ -107,7 +107,7 @@ async def every_credential(stage: Stage) -> Credentials:
         }
     )
     for statement in LAST_LONGER:
-        await registry.database.act(lambda tx, statement=statement: tx.execute(statement))
+        await registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
     return credentials
 
 
@@ -164,7 +164,7 @@ async def peer_of(registry: TestRegistry, trust_domain: str) -> Svid:
     new = NewPeer(
         f"https://{trust_domain}", bundle_of(trust_domain, authority.bundle_pem, 1), "approved", card=card
     )
-    await registry.database.act(lambda tx: federation.add_peer(tx, new))
+    await registry.database.transaction(lambda tx: federation.add_peer(tx, new))
     return authority.issue(spiffe_id, now=now, lifetime=timedelta(hours=1))
 
 
@@ -179,7 +179,7 @@ async def let_it_stake(stage: Stage, agent: TestAgent) -> None:
     """Put some units of the agent aside, so that it has something to release; its roles are as before."""
     paid = await stage.payee.transfer(agent, "21")
     assert paid.status_code == 200, paid.text
-    (roles,) = await stage.registry.database.act(
+    (roles,) = await stage.registry.database.transaction(
         lambda tx: tx.fetchrow(
             "UPDATE agents_agent a SET roles = '{staker}' FROM agents_agent o WHERE a.did = $1 AND o.id = a.id"
             " RETURNING o.roles",
@@ -188,7 +188,7 @@ async def let_it_stake(stage: Stage, agent: TestAgent) -> None:
     )
     staked = await stage.registry.post("/staking/stake", json={"amount": "10"}, headers=agent.headers)
     assert staked.status_code == 200, staked.text
-    await stage.registry.database.act(
+    await stage.registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_agent SET roles = $2 WHERE did = $1", agent.did, roles)
     )
 
@@ -198,7 +198,7 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 async def _act(registry: TestRegistry, statement: str, *values: str) -> None:
-    outcome = await registry.database.act(lambda tx: tx.execute(statement, *values))
+    outcome = await registry.database.transaction(lambda tx: tx.execute(statement, *values))
     assert outcome == "UPDATE 1", outcome
 
 

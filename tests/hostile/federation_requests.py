@@ -28,7 +28,7 @@ async def new_other(registry: TestRegistry) -> OtherRegistry:
         201,
         json.dumps({"name": "registry", "trust_domain": "-", "status": "inactive"}),
     )
-    await registry.database.act(lambda tx: tx.execute(FORGET))
+    await registry.database.transaction(lambda tx: tx.execute(FORGET))
     let_reach(registry.runtime, other)
     return other
 
@@ -37,7 +37,7 @@ async def new_peer(registry: TestRegistry) -> str:
     """The trust domain of an approved peer that can be read."""
     other = await new_other(registry)
     new = NewPeer(other.public_url, other.bundle, "approved", registry_name=other.name)
-    await registry.database.act(lambda tx: federation.add_peer(tx, new))
+    await registry.database.transaction(lambda tx: federation.add_peer(tx, new))
     return other.trust_domain
 
 
@@ -62,7 +62,7 @@ def settlement_that_can(act: str) -> Callable[["Stage"], Awaitable[str]]:
     """The rest of the path of an act on a new settlement that waits for a decision, or whose units could not be collected."""
 
     async def make(stage: "Stage") -> str:
-        act_on = stage.registry.database.act
+        act_on = stage.registry.database.transaction
         settlement_id = await act_on(lambda tx: tx.fetchval(_SETTLEMENT, stage.spare.did))
         if act == "write-off":
             await act_on(lambda tx: tx.execute(_UNCOLLECTED, settlement_id))

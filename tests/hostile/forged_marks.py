@@ -78,7 +78,7 @@ class Forger:
         developer = await check_developer(self.registry.runtime, administrator.token)
         book = ledger.Book.of(self.registry.settings)
         for number, puppet in enumerate(puppets):
-            await self.registry.database.act(
+            await self.registry.database.transaction(
                 lambda tx, did=puppet.did, number=number: ledger.grant_by_administrator(  # type: ignore[misc]
                     tx, developer, payee=did, amount=parse_amount(FUNDS), ref=f"bought {number}", book=book
                 )

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.values.jwk import jwk_of
-from hansa.rooms.auditor.across.rules import Totals
-from hansa.rooms.auditor.across.statements import signed_statement
+from hansa.rooms.auditor.cross_registry.rules import Totals
+from hansa.rooms.auditor.cross_registry.statements import signed_statement
 from hansa.rooms.federation import SigningKey
 
 PEER_ID = "spiffe://peer.example/registry/peer"

@@ -75,7 +75,7 @@ class Stranger:
 
     async def _gives_the_password(self) -> None:
         given = "UPDATE people_session SET proved_at = now() WHERE browser_token_hash IS NOT NULL"
-        await self.registry.database.act(lambda tx: tx.execute(given))
+        await self.registry.database.transaction(lambda tx: tx.execute(given))
 
     async def _last_event(self) -> int:
         last: int = await self.registry.database.read(

@@ -58,7 +58,7 @@ async def decide(by: TestDeveloper, dispute: Any, act: str, **body: str) -> http
 
 async def log_of(disputes: Disputing, act: str, subject: object) -> list[str]:
     statement = "SELECT reason FROM plumbing_admin_act WHERE act = $1 AND subject = $2 ORDER BY id"
-    rows = await disputes.registry.database.look(lambda tx: tx.fetch(statement, act, str(subject)))
+    rows = await disputes.registry.database.query(lambda tx: tx.fetch(statement, act, str(subject)))
     return [row["reason"] for row in rows]
 
 

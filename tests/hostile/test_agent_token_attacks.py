@@ -85,7 +85,7 @@ async def test_what_one_process_ends_every_process_refuses_at_the_next_request(r
         second = await stack.enter_async_context(open_registry(settings.database_url, settings.data_dir))
         for agent in (stopped, robbed):
             assert (await second.get("/agents/me", headers=agent.headers)).status_code == 200
-        await registry.database.act(lambda tx: agents.suspend(tx, stopped.did))
+        await registry.database.transaction(lambda tx: agents.suspend(tx, stopped.did))
         answer = await registry.post(f"/agents/{robbed.did}/rotate-secret", headers=developer.headers)
         assert answer.status_code == 200
         assert await asked(second, stopped.token) == {(403, None)}

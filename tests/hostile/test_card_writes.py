@@ -63,7 +63,7 @@ async def put(developer: TestDeveloper, key: str, body: dict[str, Any]) -> dict[
 
 async def row_of(registry: TestRegistry, did: str) -> dict[str, Any]:
     statement = "SELECT to_jsonb(c)::text FROM catalogue_card c WHERE did = $1"
-    return {"row": await registry.database.look(lambda tx: tx.fetchval(statement, did))}
+    return {"row": await registry.database.query(lambda tx: tx.fetchval(statement, did))}
 
 
 async def test_no_member_beside_the_two_reaches_the_row_alone_or_together(registry: TestRegistry):
@@ -112,7 +112,7 @@ async def test_the_platforms_words_in_a_document_are_never_taken_from_its_owner(
     )
     assert not PLATFORMS_WORDS.keys() & made.json()["card_data"].keys()
     said = '{"flare": {"mark": "Proven"}, "federation_metadata": {"source_registry": "us"}}'
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_card SET card_data = (card_data::jsonb || $2::jsonb)::json WHERE did = $1",
             agent.did,

@@ -42,7 +42,7 @@ async def fresh_key(stage: Stage, operation: str) -> str:
     """The key of a form that was opened now."""
     if operation.startswith(OF_A_PERSON):
         return await form_key(stage.registry, stage.developer)
-    now = await stage.registry.database.look(clock.now)
+    now = await stage.registry.database.query(clock.now)
     return new_form_key(stage.registry.runtime.seal, None, now)
 
 

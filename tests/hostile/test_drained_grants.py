@@ -29,14 +29,14 @@ async def paid(registry: TestRegistry) -> int:
     """How many grants the treasury has paid."""
     for _ in range(3):
         await pay_owed_grants(registry.runtime)
-    count: int = await registry.database.look(
+    count: int = await registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM ledger_transaction WHERE tx_type = 'grant'")
     )
     return count
 
 
 async def hours_pass(registry: TestRegistry, hours: int) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE agents_genesis_grant SET due_at = due_at - $1 * interval '1 hour',"
             " paid_at = paid_at - $1 * interval '1 hour'",
@@ -87,8 +87,8 @@ async def test_the_address_of_a_grant_is_deleted_when_it_counts_no_more(start_re
     await create(registry, "198.51.100.7")
 
     async def sites() -> list[str | None]:
-        await registry.database.act(forget_sites)
-        rows = await registry.database.look(lambda tx: tx.fetch("SELECT site FROM agents_genesis_grant"))
+        await registry.database.transaction(forget_sites)
+        rows = await registry.database.query(lambda tx: tx.fetch("SELECT site FROM agents_genesis_grant"))
         return [row["site"] for row in rows]
 
     assert await sites() == ["198.51.100.7"]

@@ -76,7 +76,7 @@ async def test_a_lost_dispute_takes_the_fees_behind_a_record_as_a_slash_takes_a_
     await forger.rated.rule(victim, target, "IN_FAVOR_OF_COMPLAINANT")
     await forger.rated.rule(other.target, victim, "IN_FAVOR_OF_DEFENDANT")
     await forger.rated.compute()
-    fees = await registry.database.look(
+    fees = await registry.database.query(
         lambda tx: tx.fetch("SELECT agent_did, fees, jobs_verified FROM reputation_record WHERE fees > 0")
     )
     # A complainant that lost keeps them.

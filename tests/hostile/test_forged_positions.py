@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, transfers
-from hansa.rooms.commerce.settlements.envelope import signed_confirmation
-from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Status
+from hansa.rooms.commerce.slash_settlements.envelope import signed_confirmation
+from hansa.rooms.commerce.slash_settlements.settlement import Claim, Outcome, Status
 from hansa.rooms.federation import SigningKey
 from hansa.rooms.transfers.bridge.envelope import signed_text as signed_bridge_text
 from hansa.rooms.transfers.bridge.messages import Direction, Terms
@@ -53,7 +53,7 @@ async def said_by_b(pair: Neighbours, path: str, text: str) -> list[str]:
 
 async def pair_at_a(pair: Neighbours) -> Pair:
     spiffe_id = (await pair.a.peer(pair.b)).spiffe_id or ""
-    return await pair.a.registry.database.look(lambda tx: store.find_pair(tx, spiffe_id))
+    return await pair.a.registry.database.query(lambda tx: store.find_pair(tx, spiffe_id))
 
 
 async def reserved(pair: Neighbours, monkeypatch: pytest.MonkeyPatch) -> tuple[TestAgent, TestAgent]:
@@ -142,7 +142,7 @@ async def test_messages_of_the_bridge_and_about_slashes_that_state_a_forged_plac
     assert await said_by_b(pair, CONFIRMATIONS, signed_confirmation(key, 1, outcome, positions)) == []
     assert await crossing_of(pair.a) == "open"
     assert (await pair.a.refused(pair.b))["position_forged"] == 2
-    decided = await pair.a.registry.database.look(
+    decided = await pair.a.registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM transfers_bridge_decision")
     )
     assert decided == 0

@@ -68,6 +68,8 @@ async def test_units_that_count_are_never_more_than_were_granted_less_the_fees(r
     await rated.compute()
     counted = [one["data"] for one in (await rated.exported())["events"] if one["data"]["counts"]]
     assert counted
-    left = await registry.database.look(lambda tx: tx.fetchval("SELECT sum(available) FROM reputation_funds"))
+    left = await registry.database.query(
+        lambda tx: tx.fetchval("SELECT sum(available) FROM reputation_funds")
+    )
     fees = sum(Decimal(one["fee"]) for one in counted)
     assert left == (Decimal(30) - fees) * 10**8

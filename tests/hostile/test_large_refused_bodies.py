@@ -110,25 +110,25 @@ async def test_a_client_that_expects_100_continue_reads_why_its_body_is_refused(
 
 
 def test_bodies_are_thrown_away_at_a_bounded_rate():
-    moment = 100.0
-    discarding = Discarding(lambda: moment)
+    timestamp = 100.0
+    discarding = Discarding(lambda: timestamp)
     taken, pauses = 0, 0
-    while moment < 110:
+    while timestamp < 110:
         pause = discarding.take(MEBIBYTE)
         taken += MEBIBYTE
         pauses += pause > 0
-        moment += pause
+        timestamp += pause
     assert pauses
     per_second = WINDOW_BYTES / WINDOW_SECONDS
     assert taken <= 10 * per_second + WINDOW_BYTES
 
 
 def test_what_was_thrown_away_beyond_a_window_is_missing_in_the_next_ones():
-    moment = 100.0
-    discarding = Discarding(lambda: moment)
+    timestamp = 100.0
+    discarding = Discarding(lambda: timestamp)
     assert discarding.take(3 * WINDOW_BYTES) == WINDOW_SECONDS
     for _ in range(2):
-        moment += WINDOW_SECONDS
+        timestamp += WINDOW_SECONDS
         assert discarding.take(1) == WINDOW_SECONDS
-    moment += WINDOW_SECONDS
+    timestamp += WINDOW_SECONDS
     assert discarding.take(1) == 0

@@ -91,7 +91,7 @@ async def test_of_a_burst_as_many_are_admitted_as_the_limit_says(registry: TestR
 @pytest.mark.parametrize(("seconds", "admitted"), [(30, 0), (61, LOGINS)])
 async def test_a_window_has_no_edge_to_burst_at(registry: TestRegistry, seconds: int, admitted: int):
     assert set(await statuses(registry, ["203.0.113.7"] * LOGINS)) == {401}
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_rate_limit SET admitted = ARRAY(SELECT t - make_interval(secs => $1)"
             " FROM unnest(admitted) t ORDER BY t)",

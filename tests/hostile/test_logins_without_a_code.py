@@ -19,7 +19,7 @@ async def registry(start_registry: StartRegistry) -> TestRegistry:
 async def administrator(registry: TestRegistry) -> Person:
     found = await person(registry)
     statement = "UPDATE people_developer SET is_admin = true, areas = '{admin_platform}' WHERE email = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, found.email))
+    await registry.database.transaction(lambda tx: tx.execute(statement, found.email))
     return await found.log_in()
 
 

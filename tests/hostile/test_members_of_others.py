@@ -256,7 +256,7 @@ async def made(agent: TestAgent, path: str, sent: dict[str, Any]) -> dict[str, A
 
 
 async def run(registry: TestRegistry, statement: str, *values: Any) -> None:
-    await registry.database.act(lambda tx: tx.execute(statement, *values))
+    await registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def test_a_stranger_who_names_what_belongs_to_another_is_refused_and_changes_nothing(scene: Scene):

@@ -196,7 +196,7 @@ async def test_lists_of_an_agent_hold_for_another_agent_only_what_both_are_party
 async def nothing_staged_is_public(stage: Stage) -> None:
     """The terms of contracts that attest something are public; those on the stage are ordinary ones."""
     ordinary = "UPDATE commerce_contract SET contract_type = 'service' WHERE contract_type = 'attestation'"
-    await stage.registry.database.act(lambda tx: tx.execute(ordinary))
+    await stage.registry.database.transaction(lambda tx: tx.execute(ordinary))
 
 
 async def test_a_stranger_reads_no_more_of_what_is_public_than_anyone(stage: Stage, stranger: Stranger):

@@ -78,7 +78,7 @@ async def test_units_that_came_from_here_count_once_and_their_fees_up_to_the_max
         third.service.did: ("0", False),
     }
     assert pair.b.registry.settings.peer_counted_fees_max == "1"
-    counted = await pair.b.registry.database.look(
+    counted = await pair.b.registry.database.query(
         lambda tx: tx.fetch("SELECT day, fee FROM transfers_counted_fee")
     )
     assert [tuple(row) for row in counted] == [(datetime.now(UTC).date(), parse_amount("1"))]

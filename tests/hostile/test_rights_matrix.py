@@ -143,13 +143,13 @@ async def still_logged_in(stage: Stage, row: Rights, kind: str | None = None) ->
     )
     hashes = await database.read(lambda tx: tx.fetch("SELECT id, password_hash FROM people_developer"))
     yield
-    await database.act(
+    await database.transaction(
         lambda tx: tx.execute(
             "UPDATE people_session SET ended_at = NULL WHERE id = ANY($1::uuid[])",
             [session["id"] for session in sessions],
         )
     )
-    await database.act(
+    await database.transaction(
         lambda tx: tx.executemany(
             "UPDATE people_developer SET password_hash = $2 WHERE id = $1", [tuple(kept) for kept in hashes]
         )

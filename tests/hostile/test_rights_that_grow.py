@@ -38,7 +38,7 @@ async def roles_of(agent: TestAgent) -> list[str]:
 
 async def set_roles(agent: TestAgent, *roles: str) -> None:
     statement = "UPDATE agents_agent SET roles = $2 WHERE did = $1"
-    await agent.registry.database.act(lambda tx: tx.execute(statement, agent.did, list(roles)))
+    await agent.registry.database.transaction(lambda tx: tx.execute(statement, agent.did, list(roles)))
 
 
 async def issue(agent: TestAgent, permission: str, holder: TestAgent) -> str:

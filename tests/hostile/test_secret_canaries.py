@@ -212,7 +212,7 @@ async def links_to_set_a_password(registry: TestRegistry) -> list[EmailMessage]:
 
 
 async def mark_verified(registry: TestRegistry) -> None:
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE people_developer SET is_verified = true WHERE email LIKE 'forgetful%'")
     )
 
@@ -377,7 +377,7 @@ async def knock_with_a_websocket(served: Served, token: str) -> None:
 @asynccontextmanager
 async def gone(registry: TestRegistry, table: str) -> AsyncIterator[None]:
     """The table is not there for a while."""
-    rename: Callable[[str, str], Awaitable[str]] = lambda old, new: registry.database.act(  # noqa: E731
+    rename: Callable[[str, str], Awaitable[str]] = lambda old, new: registry.database.transaction(  # noqa: E731
         lambda tx: tx.execute(f'ALTER TABLE "{old}" RENAME TO "{new}"')
     )
     await rename(table, f"{table}_away")

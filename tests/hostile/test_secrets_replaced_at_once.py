@@ -27,14 +27,14 @@ async def at_once(registry: TestRegistry, lock: str, subject: object, ask: Ask) 
     begun: list[asyncio.Task[httpx2.Response]] = []
 
     async def are_waiting() -> bool:
-        return await registry.database.look(lambda tx: tx.fetchval(WAITING)) >= len(begun)
+        return await registry.database.query(lambda tx: tx.fetchval(WAITING)) >= len(begun)
 
     async def held(tx: Tx) -> None:
         await tx.execute(lock, subject)
         begun.extend(asyncio.ensure_future(ask()) for _ in range(2))
         await until_async(are_waiting)
 
-    await registry.database.act(held)
+    await registry.database.transaction(held)
     done, refused = sorted(await asyncio.gather(*begun), key=lambda answer: answer.status_code)
     assert (done.status_code, refused.status_code) == (200, 409), refused.text
     assert refused.json()["error"]["code"] == "SECRET_REPLACED"
@@ -62,11 +62,11 @@ async def test_the_former_secret_of_a_webhook_stays_the_one_that_its_receiver_ha
     assert made.status_code == 201, made.text
     hook_id = made.json()["id"]
     sealed = "SELECT sealed_secret, sealed_former_secret FROM notifications_webhook WHERE id = $1"
-    before = await registry.database.look(lambda tx: tx.fetchrow(sealed, hook_id))
+    before = await registry.database.query(lambda tx: tx.fetchrow(sealed, hook_id))
     lock = "SELECT FROM notifications_webhook WHERE id = $1 FOR NO KEY UPDATE"
     path = f"/developers/webhooks/{hook_id}/rotate-secret"
     await at_once(registry, lock, hook_id, lambda: registry.post(path, headers=owner.headers))
-    after = await registry.database.look(lambda tx: tx.fetchrow(sealed, hook_id))
+    after = await registry.database.query(lambda tx: tx.fetchrow(sealed, hook_id))
     assert after["sealed_former_secret"] == before["sealed_secret"]
 
 

@@ -58,14 +58,14 @@ class Stage:
 
     async def store_card(self, host_: str | None, interface: str | None) -> None:
         """Put an agent's addresses where the door would have put them, had it let them pass."""
-        await self.registry.database.act(lambda tx: tx.execute(_STORE, host_, interface))
+        await self.registry.database.transaction(lambda tx: tx.execute(_STORE, host_, interface))
 
     async def hook(self, url: str) -> None:
         """A webhook of the owner with something to send, at an address that its route accepts."""
         body = {"url": "https://hooks.example.com/", "event_types": ["*"]}
         answer = await self.registry.post(HOOKS, json=body, headers=self.owner.headers)
         assert answer.status_code == 201, answer.text
-        await self.registry.database.act(lambda tx: self._enqueue(tx, answer.json()["id"], url))
+        await self.registry.database.transaction(lambda tx: self._enqueue(tx, answer.json()["id"], url))
 
     async def _enqueue(self, tx: Any, hook: str, url: str) -> None:
         await tx.execute("UPDATE notifications_webhook SET url = $2, place = $2 WHERE id = $1", hook, url)
@@ -83,7 +83,7 @@ class Stage:
         await send_due(using)
 
     async def outcomes(self) -> set[tuple[str, str | None]]:
-        rows = await self.registry.database.look(
+        rows = await self.registry.database.query(
             lambda tx: tx.fetch("SELECT errand, outcome FROM catalogue_visit")
         )
         return {tuple(row) for row in rows}
@@ -119,7 +119,7 @@ async def stage(opened: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     yield opened
     assert opened.trap.connections == 0
     for table in ("catalogue_card", "notifications_webhook"):
-        await opened.registry.database.act(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))
+        await opened.registry.database.transaction(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))
 
 
 async def test_no_spelling_of_an_inner_host_is_called_from_any_door(stage: Stage):

@@ -49,7 +49,7 @@ async def log_in(registry: TestRegistry, email: str) -> None:
 
 async def recover(registry: TestRegistry, email: str) -> None:
     runtime = registry.runtime
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: new_password.recover_account(tx, runtime.seal, runtime.tokens, email, WRONG_KEY)
     )
 
@@ -57,14 +57,14 @@ async def recover(registry: TestRegistry, email: str) -> None:
 async def refresh(registry: TestRegistry, email: str) -> None:
     """With a token that was, or was never, given out."""
     token = registry.spent_token if email == KNOWN else "hrt_unknown"  # type: ignore[attr-defined]
-    await registry.database.act(lambda tx: sessions.refresh(tx, token))
+    await registry.database.transaction(lambda tx: sessions.refresh(tx, token))
 
 
 @pytest.fixture
 async def stage(registry: TestRegistry) -> TestRegistry:
     """One account is known, and a refresh token of its that has expired."""
     known = await (await person(registry, KNOWN)).log_in()
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE people_refresh_token SET expires_at = now() - interval '1 second'")
     )
     registry.spent_token = known.tokens["refresh_token"]  # type: ignore[attr-defined]
@@ -73,7 +73,7 @@ async def stage(registry: TestRegistry) -> TestRegistry:
 
 @pytest.mark.parametrize("state", ["is_verified = true", "is_verified = false", "areas = '{admin_support}'"])
 async def test_a_known_and_an_unknown_address_get_the_same_answer(stage: TestRegistry, state: str):
-    await stage.database.act(lambda tx: tx.execute(f"UPDATE people_developer SET {state}"))
+    await stage.database.transaction(lambda tx: tx.execute(f"UPDATE people_developer SET {state}"))
     for path, form, members in WITHOUT_A_SECRET:
         known, unknown = [
             await stage.post(path, **{form: members(email)}, headers=stage.elsewhere())

@@ -42,7 +42,7 @@ async def asked(
 
 
 async def last_transfer(court: Court) -> str:
-    found: str = await court.pair.b.registry.database.look(
+    found: str = await court.pair.b.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT transfer_id::text FROM transfers_received ORDER BY created_at DESC LIMIT 1"
         )
@@ -104,7 +104,7 @@ async def test_a_slash_that_an_administrator_approved_uses_the_payment_as_well(c
 async def test_the_parts_of_a_contract_that_were_paid_are_its_bound(court: Court):
     agreed = await AgreementAbroad.between(court.pair)
     contract_id = await agreed.submitted_after_payment()
-    payment: str = await court.pair.a.registry.database.look(
+    payment: str = await court.pair.a.registry.database.query(
         lambda tx: tx.fetchval("SELECT created_at FROM commerce_contract WHERE id = $1", contract_id)
     )
     named = f"contract:{contract_id}:{payment.isoformat()}"  # type: ignore[attr-defined]

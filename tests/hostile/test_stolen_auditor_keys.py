@@ -38,30 +38,30 @@ async def pair(
 async def grow(one: Neighbour) -> None:
     """The log gains a leaf and a checkpoint."""
     runtime = one.registry.runtime
-    await runtime.database.act(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
+    await runtime.database.transaction(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
     await auditor.run_cycle(runtime)
 
 
 async def cosigned_size(pair: Neighbours) -> int:
     """Size of the log of a that b cosigned last."""
-    found = await pair.b.registry.database.look(store.roots)
+    found = await pair.b.registry.database.query(store.roots)
     return found[ORIGIN][0] if ORIGIN in found else 0
 
 
 async def key_of_a(pair: Neighbours) -> Ed25519PrivateKey:
     runtime = pair.a.registry.runtime
-    return (await runtime.database.look(lambda tx: checkpoint_keys(tx, runtime.seal)))[0]
+    return (await runtime.database.query(lambda tx: checkpoint_keys(tx, runtime.seal)))[0]
 
 
 async def rotate(pair: Neighbours) -> None:
     runtime = pair.a.registry.runtime
     frame = runtime.settings.ledger_id
-    await runtime.database.act(lambda tx: auditor.rotate_auditor_key(tx, frame, runtime.seal))
+    await runtime.database.transaction(lambda tx: auditor.rotate_auditor_key(tx, frame, runtime.seal))
 
 
 async def shown(pair: Neighbours, key: Ed25519PrivateKey) -> int:
     """Status of the answer of b to a checkpoint of the log of a that this key alone signed."""
-    seen = await pair.b.registry.database.look(lambda tx: store.seen(tx, ORIGIN))
+    seen = await pair.b.registry.database.query(lambda tx: store.seen(tx, ORIGIN))
     assert seen is not None
     note = notes.signed_note(notes.checkpoint_text(ORIGIN, seen.size, seen.root), ORIGIN, [key])
     submission = f"old {seen.size}\n\n{note}"

@@ -34,7 +34,7 @@ async def stolen(pair: Neighbours) -> federation.SigningKey:
     """The key of a that was stolen; a rotated it two minutes ago, and b has heard from a since."""
     runtime = pair.a.registry.runtime
     key = await federation.SIGNATORY.of(runtime).present_key()
-    await runtime.database.act(lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal))
+    await runtime.database.transaction(lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal))
     payer, payee = await pair.a.registry.agent(), await pair.b.registry.agent()
     assert (await across(payer, payee.did, "1")).status_code == 200
     await run(
@@ -53,7 +53,7 @@ async def test_no_units_arrive_under_a_stolen_key_whatever_date_the_thief_states
     key = federation.SigningKey(
         stolen.kid, stolen.sequence, stolen.valid_from, stolen.private, stolen.now - dated_back
     )
-    at = await pair.a.registry.database.look(
+    at = await pair.a.registry.database.query(
         lambda tx: store.find_pair(tx, "spiffe://b.example/registry/registry-b")
     )
     body = Body(str(uuid4()), f"did:hansa:a.example:{uuid4()}", accomplice.did, 10**9, "AVT")

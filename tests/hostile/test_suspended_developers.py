@@ -73,9 +73,9 @@ async def test_a_suspended_developer_carries_out_no_act_that_is_not_open_to_susp
         if row.operation in OPEN_TO_SUSPENDED:
             continue
         request = await well_formed(row.operation, stage)
-        await registry.database.act(lambda tx: bar_author(tx, developer_id))
+        await registry.database.transaction(lambda tx: bar_author(tx, developer_id))
         answer = await request.send(registry, credential)
-        await registry.database.act(lambda tx: admit_author(tx, developer_id))
+        await registry.database.transaction(lambda tx: admit_author(tx, developer_id))
         if answer.status_code != 403 or "suspended" not in answer.text:
             carried_out.append(f"{row.operation}: {answer.status_code} {answer.text[:200]}")
     assert carried_out == []

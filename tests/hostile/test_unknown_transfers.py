@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from hansa.rooms.transfers.crossing import judging
+from hansa.rooms.transfers.crossing import inputs as judging
 from hansa.rooms.transfers.crossing.messages import Body, Code, Message, MessageType
 from tests.neighbours.crossing_scene import across, run, said, settle, written_at_once
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -42,7 +42,7 @@ async def named_by_b(pair: Neighbours, kind: MessageType, *bodies: Body) -> list
 
 
 async def count(one: Neighbour, table: str) -> int:
-    found: int = await one.registry.database.look(lambda tx: tx.fetchval(f"SELECT count(*) FROM {table}"))
+    found: int = await one.registry.database.query(lambda tx: tx.fetchval(f"SELECT count(*) FROM {table}"))
     return found
 
 

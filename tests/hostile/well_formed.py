@@ -215,7 +215,7 @@ def _name_in(operation: str, stage: Stage) -> str:
 async def _key_to_revoke(stage: Stage) -> str:
     """The id of a new key; those that no request has revoked are, so that the account may have another one."""
     spent = "UPDATE people_api_key SET revoked_at = now() WHERE description = 'Staged' AND revoked_at IS NULL"
-    await stage.registry.database.act(lambda tx: tx.execute(spent))
+    await stage.registry.database.transaction(lambda tx: tx.execute(spent))
     made = await stage.registry.post("/auth/api-keys", json="Staged", headers=stage.developer.headers)
     assert made.status_code == 200, made.text
     return str(made.json()["api_key_info"]["id"])
@@ -223,7 +223,7 @@ async def _key_to_revoke(stage: Stage) -> str:
 
 async def _pending_approval(stage: Stage) -> str:
     """A payment of the staged agent that waits for its owner."""
-    made = await stage.registry.database.act(
+    made = await stage.registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO agents_spend_approval (agent_id, payee, amount, expires_at)"
             " SELECT id, $2, $3, now() + interval '1 day' FROM agents_agent WHERE did = $1 RETURNING id",
@@ -238,7 +238,9 @@ async def _pending_approval(stage: Stage) -> str:
 async def _job_to_change(stage: Stage) -> str:
     """The id of a new job that nothing runs."""
     return str(
-        await stage.registry.database.act(lambda tx: enqueue(tx, "forgotten password", str(next(_numbers))))
+        await stage.registry.database.transaction(
+            lambda tx: enqueue(tx, "forgotten password", str(next(_numbers)))
+        )
     )
 
 
@@ -253,7 +255,7 @@ async def _invitation_to_revoke(stage: Stage) -> str:
 async def _admitted_registry(stage: Stage) -> str:
     """The id of a new licence that is active."""
     number = next(_numbers)
-    made = await stage.registry.database.act(
+    made = await stage.registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO federation_licence_key (key_hash, trust_domain, issued_by) VALUES ($1, $2, 1) RETURNING id",
             fingerprint(f"licence {number}"),
@@ -266,7 +268,7 @@ async def _admitted_registry(stage: Stage) -> str:
 async def _suspended_registry(stage: Stage) -> str:
     made = await _admitted_registry(stage)
     suspended = "UPDATE federation_licence_key SET status = 'suspended' WHERE id = $1"
-    await stage.registry.database.act(lambda tx: tx.execute(suspended, made))
+    await stage.registry.database.transaction(lambda tx: tx.execute(suspended, made))
     return f"{made}/reinstate"
 
 
@@ -277,7 +279,7 @@ async def _forget_licences(stage: Stage) -> None:
         await tx.execute("DELETE FROM federation_certificate")
         await tx.execute("DELETE FROM federation_network_certificate")
 
-    await stage.registry.database.act(forget)
+    await stage.registry.database.transaction(forget)
 
 
 async def _genesis(stage: Stage) -> str:
@@ -355,7 +357,7 @@ async def _webhook(stage: Stage) -> str:
 
 async def _delivery(stage: Stage) -> str:
     """The id of a delivery of the newest webhook."""
-    return await stage.registry.database.act(
+    return await stage.registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
             " SELECT replace(id, 'whk_', 'msg_'), id, 'webhook.test', '{}' FROM notifications_webhook"
@@ -365,12 +367,12 @@ async def _delivery(stage: Stage) -> str:
 
 
 async def _forget_webhooks(stage: Stage) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
+    await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
 
 
 async def _session_to_end(stage: Stage) -> str:
     """A session of the developer's that no test is logged in with."""
-    made = await stage.registry.database.act(
+    made = await stage.registry.database.transaction(
         lambda tx: tx.fetchval(
             "INSERT INTO people_session (developer_id) SELECT id FROM people_developer WHERE email = $1"
             " RETURNING id",
@@ -396,7 +398,7 @@ def _contract(
     async def made(stage: Stage) -> str:
         contractor, provider = (stage.spare, stage.agent) if provided else (stage.agent, stage.spare)
         status = "SUBMITTED" if submitted else "ACCEPTED" if act in {"submit", "mark-failed"} else "PROPOSED"
-        contract_id = await stage.registry.database.act(
+        contract_id = await stage.registry.database.transaction(
             lambda tx: tx.fetchval(
                 "INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did,"
                 " provider_did, terms, acceptance_criteria, auto_approve, funded, status, expires_at, turn_at,"
@@ -417,7 +419,7 @@ async def _proved_contract(stage: Stage) -> str:
     """The id of a countersigned attestation contract on which a live authorization rests."""
     made = await _contract("submit", provided=True, kind="attestation")(stage)
     contract_id = int(made.partition("/")[0])
-    await stage.registry.database.act(
+    await stage.registry.database.transaction(
         lambda tx: tx.execute("UPDATE commerce_contract SET accepted_at = now() WHERE id = $1", contract_id)
     )
     await _record_authorization(stage, {"tier": "contract", "contract_id": contract_id})
@@ -430,7 +432,7 @@ async def _authorization_to_withdraw(stage: Stage) -> str:
 
 async def _record_authorization(stage: Stage, evidence: dict[str, Any]) -> str:
     """The id of a new authorization; there is room for it."""
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM federation_authorization"))
     body = {**_AUTHORIZATION, "evidence": evidence}
     made = await stage.registry.post(
         "/admin/jurisdiction/authorizations", json=body, headers=stage.administrator.headers
@@ -443,7 +445,7 @@ _AUTHORIZATION = {"action": "fiat.lane", "authority": "Example authority", "subj
 
 
 async def _authorization(stage: Stage) -> WellFormed:
-    await stage.registry.database.act(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM federation_authorization"))
     return _json(**_AUTHORIZATION, evidence={"tier": "hash", "sha256": "0" * 64})
 
 
@@ -451,7 +453,7 @@ def _award(act: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on the award of a new ruling for the staged agent, by a bystander."""
 
     async def made(stage: Stage) -> str:
-        dispute_id = await stage.registry.database.act(
+        dispute_id = await stage.registry.database.transaction(
             lambda tx: tx.fetchval(
                 "INSERT INTO commerce_dispute (complainant_did, defendant_did, payment, payer_did, subject_amount, paid_amount,"
                 " held_amount, is_malpractice, reason_code, description, status, ruling, compensation_amount, award_amount,"
@@ -473,7 +475,7 @@ def _dispute(act: str, status: str) -> Callable[[Stage], Awaitable[str]]:
     """The end of the path of an act on a new dispute of the staged agent, in this state."""
 
     async def made(stage: Stage) -> str:
-        dispute_id = await stage.registry.database.act(
+        dispute_id = await stage.registry.database.transaction(
             lambda tx: tx.fetchval(
                 "INSERT INTO commerce_dispute (complainant_did, defendant_did, is_malpractice, reason_code, description,"
                 " status, opened_at, evidence_until, rule_by, voting_at) VALUES ($1, $2, false, 'OTHER', 'Staged', $3,"
@@ -495,7 +497,7 @@ async def _org_and_name(stage: Stage) -> str:
 
 async def _authorized(stage: Stage) -> dict[str, str]:
     """A new payment token of the staged agent, which has no other that is unused."""
-    await stage.registry.database.act(
+    await stage.registry.database.transaction(
         lambda tx: tx.execute(
             "DELETE FROM commerce_payment_token WHERE status = 'authorized' AND hold_id IS NULL"
         )
@@ -534,7 +536,7 @@ async def _forget_wallets(stage: Stage) -> None:
         "DELETE FROM plumbing_rate_limit WHERE bucket LIKE 'wallet-binding%'",
     )
     for statement in statements:
-        await stage.registry.database.act(lambda tx, statement=statement: tx.execute(statement))
+        await stage.registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
 
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
@@ -761,7 +763,7 @@ async def _have_everybody_use_an_app(stage: Stage) -> None:
 
 
 async def _everybody(stage: Stage, statement: str, *values: Any) -> None:
-    await stage.registry.database.act(lambda tx: tx.execute(statement, *values))
+    await stage.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def _forgotten(stage: Stage) -> WellFormed:
@@ -835,7 +837,7 @@ async def _bond_deposit(stage: Stage) -> WellFormed:
     """What a bond needs, beside what the staged agent holds."""
     amount = parse_amount(stage.registry.settings.bond_minimum)
     book = ledger.Book.of(stage.registry.settings)
-    await stage.registry.database.act(
+    await stage.registry.database.transaction(
         lambda tx: ledger.grant(tx, payee=stage.agent.did, amount=amount, ref="staged", book=book)
     )
     return _json(amount=stage.registry.settings.bond_minimum)
@@ -856,7 +858,7 @@ async def _bond_release(stage: Stage) -> WellFormed:
         WHERE status <> 'CLOSED' AND (complainant_did = $1 OR defendant_did = $1)
     """
     for statement in (ended, closed):
-        await stage.registry.database.act(
+        await stage.registry.database.transaction(
             lambda tx, statement=statement: tx.execute(statement, stage.agent.did)
         )
     return await _nothing()
@@ -868,7 +870,7 @@ async def _bond_unlock(stage: Stage) -> WellFormed:
     answer = await stage.registry.post(path, headers=stage.agent.headers)
     assert answer.status_code == 200, answer.text
     matured = "UPDATE reputation_bond SET releasable_at = now() WHERE agent_did = $1"
-    await stage.registry.database.act(lambda tx: tx.execute(matured, stage.agent.did))
+    await stage.registry.database.transaction(lambda tx: tx.execute(matured, stage.agent.did))
     return await _nothing()
 
 
@@ -910,7 +912,7 @@ async def _relayed_act(stage: Stage) -> WellFormed:
 
 
 async def _stated_contract(stage: Stage) -> WellFormed:
-    moment, nobody = "2026-01-01T00:00:00Z", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+    timestamp, nobody = "2026-01-01T00:00:00Z", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
     contractor = f"did:hansa:peer.example:{nobody}"
     absent = "submit_by review_by ended_because payment_tx_id hold_release_at dispute_id accepted_at submitted_at completed_at"
     proposed = {
@@ -918,7 +920,7 @@ async def _stated_contract(stage: Stage) -> WellFormed:
         "actor_did": contractor,
         "milestone": None,
         "note": None,
-        "at": moment,
+        "at": timestamp,
     }
     contract = {
         **dict.fromkeys(absent.split()),
@@ -940,8 +942,8 @@ async def _stated_contract(stage: Stage) -> WellFormed:
         "milestones": [],
         "deliverables": [],
         "status": "PROPOSED",
-        "expires_at": moment,
-        "created_at": moment,
+        "expires_at": timestamp,
+        "created_at": timestamp,
         "history": [proposed],
     }
     return _json(contract=contract)
@@ -966,7 +968,7 @@ async def _malpractice(stage: Stage) -> WellFormed:
         " SELECT id, 'submitted', provider_did, jsonb_build_object('sha256', repeat('0', 64), 'uri', NULL, 'note', NULL), now()"
         " FROM commerce_contract WHERE id = $1"
     )
-    await stage.registry.database.act(lambda tx: tx.execute(submission, contract_id))
+    await stage.registry.database.transaction(lambda tx: tx.execute(submission, contract_id))
     return _json(contract_id=contract_id, evidence="The work was copied.")
 
 

@@ -43,7 +43,7 @@ FORMER_NAMES = {
 MEMBER = re.compile(r"\bpurpose\b")
 HANDLERS_OF_MEMBERS = ("rooms/transfers", "rooms/federation/mailbox", "foundation/events")
 # Entry of a settlement to another registry, and the packages that carry it; swaps are another subject.
-SETTLEMENT = "hansa.rooms.commerce.payments.settling_across"
+SETTLEMENT = "hansa.rooms.commerce.payments.cross_registry_settlement"
 CARRIERS = (
     "hansa.rooms.commerce.payments",
     "hansa.rooms.transfers.crossing",
@@ -107,12 +107,21 @@ def _defined_names() -> Iterator[str]:
     for file in _sources():
         yield file.relative_to(ROOMS if file.is_relative_to(ROOMS) else SOURCE).as_posix()
         if file.suffix == ".py":
-            for node in ast.walk(ast.parse(file.read_text())):
+            tree = ast.parse(file.read_text())
+            # Members of shapes are on the wire, and keep their names.
+            members = {
+                node.target
+                for shape in ast.walk(tree)
+                if isinstance(shape, ast.ClassDef)
+                for node in shape.body
+                if isinstance(node, ast.AnnAssign)
+            }
+            for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                     yield node.name
                 elif isinstance(node, ast.arg):
                     yield node.arg
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in members:
                     yield node.id
 
 

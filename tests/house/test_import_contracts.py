@@ -77,6 +77,10 @@ VIOLATIONS = [
     ("rooms", {"rooms/federation/posting.py": "from hansa.rooms import catalogue"}),
     ("rooms", {"rooms/cellar/__init__.py": ""}),
     ("foundation", {"foundation/values/money.py": "from hansa.foundation import events"}),
+    (
+        "plumbing",
+        {"foundation/plumbing/storage/database.py": "from hansa.foundation.plumbing.outgoing import mail"},
+    ),
     ("foundation", {"foundation/events/__init__.py": "from hansa.foundation.plumbing import mail"}),
     ("foundation", {"foundation/shed/__init__.py": ""}),
     ("door", {"rooms/transfers/posting.py": "from hansa.rooms.ledger.store import post"}),

@@ -19,6 +19,8 @@ def test_the_measure_prints_each_row_with_its_value_of_this_tree():
 
 
 def test_names_are_followed_through_the_packages_that_export_them():
-    followed = modules_followed(f"{FOLLOWED}.settling_across", within=(FOLLOWED, "hansa.rooms.transfers"))
+    followed = modules_followed(
+        f"{FOLLOWED}.cross_registry_settlement", within=(FOLLOWED, "hansa.rooms.transfers")
+    )
     assert {f"{FOLLOWED}.store", "hansa.rooms.transfers.crossing.paying"} <= followed
     assert not {f"{FOLLOWED}.routes", "hansa.rooms.transfers"} & followed

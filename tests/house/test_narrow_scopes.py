@@ -126,7 +126,7 @@ def test_a_new_route_that_leads_to_a_credential_with_a_narrow_scope_is_seen():
     async def another_secret(
         did: str, developer: Annotated[Developer, developer_holding("agents:write")], db: Db
     ) -> Answer:
-        await db.act(lambda tx: rotate_secret(tx, developer, did, "secret"))
+        await db.transaction(lambda tx: rotate_secret(tx, developer, did, "secret"))
         return Answer(ok=True)
 
     assert undecided(entrances(app)) == {"POST /agents/{did}/another-secret": ["agents_agent"]}

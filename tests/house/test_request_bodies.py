@@ -68,8 +68,8 @@ def alias_of(name: str, field: FieldInfo) -> str:
 def takes_null(model: type[BaseModel], member: str) -> bool:
     try:
         model.model_validate({member: None})
-    except ValidationError as trouble:
-        return all(error["loc"][:1] != (member,) for error in trouble.errors())
+    except ValidationError as failure:
+        return all(error["loc"][:1] != (member,) for error in failure.errors())
     return True
 
 

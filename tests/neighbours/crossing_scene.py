@@ -32,7 +32,7 @@ async def across(payer: TestAgent, payee: str, amount: object, **more: Any) -> h
 
 
 async def run(one: Neighbour, statement: str, *values: object) -> None:
-    await one.registry.database.act(lambda tx: tx.execute(statement, *values))
+    await one.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def settle(*all_of: Neighbour, rounds: int = 4) -> None:
@@ -61,7 +61,7 @@ async def deadlines_pass(one: Neighbour) -> None:
 
 
 async def open_rows(one: Neighbour) -> int:
-    count: int = await one.registry.database.look(
+    count: int = await one.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT (SELECT count(*) FROM transfers_sent WHERE next_at IS NOT NULL)"
             " + (SELECT count(*) FROM transfers_received WHERE next_at IS NOT NULL)"
@@ -71,7 +71,7 @@ async def open_rows(one: Neighbour) -> int:
 
 
 async def crossing_of(one: Neighbour) -> str:
-    state: str = await one.registry.database.look(
+    state: str = await one.registry.database.query(
         lambda tx: tx.fetchval("SELECT crossing FROM transfers_pair")
     )
     return state
@@ -113,7 +113,7 @@ async def written_at_once(one: Neighbour, other: Neighbour, messages: Sequence[M
     """The texts of several messages, as this registry would sign them now for a registry that reads `transfers`."""
     peer = await one.peer(other)
     assert peer.spiffe_id is not None
-    pair = await one.registry.database.look(lambda tx: store.find_pair(tx, peer.spiffe_id or ""))
+    pair = await one.registry.database.query(lambda tx: store.find_pair(tx, peer.spiffe_id or ""))
     key = await federation.SIGNATORY.of(one.registry.runtime).present_key()
     return signed_texts(
         key, [replace(message, own=pair.own, seen=pair.seen) for message in messages], together=True

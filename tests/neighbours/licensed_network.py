@@ -42,7 +42,7 @@ class Network:
             lambda tx: federation.list_licence_certificates(tx, CertificateFilter(type="frame"))
         )
         change = CertificateAct(frame.lid, act, reason)  # type: ignore[arg-type]
-        await runtime.database.act(
+        await runtime.database.transaction(
             lambda tx: federation.change_certificate(tx, None, runtime.settings, change)
         )
 
@@ -60,7 +60,7 @@ class Network:
         return "crosses"
 
     async def execute(self, one: Neighbour, statement: str) -> None:
-        await one.registry.database.act(lambda tx: tx.execute(statement))
+        await one.registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 @asynccontextmanager
@@ -69,16 +69,18 @@ async def licensed_network(farm: DatabaseFarm, directory: Path, **of_b: object) 
     mainframe: dict[str, object] = {"is_central_registry": True, "sovereign_mainframes": "a.example"}
     async with neighbours(farm, directory, joined=False, a=mainframe, b=of_b) as pair:
         a, b = pair.a.registry.runtime, pair.b.registry.runtime
-        genesis = await a.database.act(lambda tx: federation.found_network(tx, None, a.settings, a.seal))
+        genesis = await a.database.transaction(
+            lambda tx: federation.found_network(tx, None, a.settings, a.seal)
+        )
         key = await b.database.read(federation.licensing_public_key)
         subject = Subject("b.example", "registry-b", pair.b.public_url)
         request = CertificateRequest(subject, "founding", key, None, states_term=False)
-        frame = await a.database.act(
+        frame = await a.database.transaction(
             lambda tx: federation.issue_certificate(tx, None, a.settings, a.seal, request)
         )
         made = Network(pair, genesis.hash)
         delivered = Delivered(frame.certificate, [genesis.certificate])
-        await b.database.act(
+        await b.database.transaction(
             lambda tx: federation.join_network(tx, None, made.settings(pair.b), b.seal, delivered)
         )
         await befriend(pair.a, pair.b)

@@ -31,8 +31,8 @@ async def abroad(pair: Neighbours, **caller: Any) -> Abroad:
 async def measure(one: Neighbour, other: Neighbour) -> int:
     """Let this registry have measured the other by ten crossings; its weight, in thousandths."""
     peer, registry = await one.peer(other), one.registry
-    await registry.database.act(lambda tx: federation.record_crossings(tx, peer.id, 10))
-    await registry.database.act(lambda tx: classify_peers(tx, registry.runtime))
+    await registry.database.transaction(lambda tx: federation.record_crossings(tx, peer.id, 10))
+    await registry.database.transaction(lambda tx: classify_peers(tx, registry.runtime))
     return (await one.peer(other)).trust_weight
 
 
@@ -57,7 +57,7 @@ async def paid_across(pair: Neighbours, payer: TestAgent, payee: TestAgent, amou
 
 async def resumed(paying: Payments) -> None:
     """What a process left settling is taken up, as every few seconds."""
-    await paying.registry.database.act(
+    await paying.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"
         )

@@ -85,7 +85,7 @@ class Currencies:
         for one in (self.a, self.b):
             supply = await one.registry.supply()
             assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
-            held = await one.registry.database.look(
+            held = await one.registry.database.query(
                 lambda tx: tx.fetchrow(
                     "SELECT (SELECT liquid FROM ledger_account WHERE did LIKE '%:system:fx:%') AS leg,"
                     " (SELECT reserve_own FROM transfers_pool) AS reserve,"

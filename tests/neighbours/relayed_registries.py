@@ -37,7 +37,7 @@ class Relayed:
 
     async def item(self, did: str) -> dict[str, Any]:
         """What the relay passes on of an agent."""
-        text = await self.relay.registry.database.look(
+        text = await self.relay.registry.database.query(
             lambda tx: tx.fetchval("SELECT item::text FROM catalogue_signed_item WHERE did = $1", did)
         )
         return json.loads(text)  # type: ignore[no-any-return]
@@ -48,7 +48,7 @@ class Relayed:
         change = (
             "UPDATE catalogue_signed_item SET item = $2::json, position = plumbing_position() WHERE did = $1"
         )
-        await self.relay.registry.database.act(lambda tx: tx.execute(change, item["did"], text))
+        await self.relay.registry.database.transaction(lambda tx: tx.execute(change, item["did"], text))
         await self.relay.registry.transactions_ended()
 
     async def homes(self) -> list[dict[str, Any]]:

@@ -40,11 +40,11 @@ async def backed_up(one: Neighbour) -> str:
 
 async def put_back(one: Neighbour, backup: str) -> None:
     """Everything is as it was in the backup."""
-    await one.registry.database.act(lambda tx: tx.execute(backup))
+    await one.registry.database.transaction(lambda tx: tx.execute(backup))
 
 
 async def put_back_later(one: Neighbour, backup: str, dispute_id: int) -> None:
     """As `put_back`, in a later second than that in which this dispute was filed: its number is not given again."""
     await put_back(one, backup)
     later = "SELECT setval('commerce_dispute_id_seq', greatest(last_value, $1)) FROM commerce_dispute_id_seq"
-    await one.registry.database.act(lambda tx: tx.execute(later, dispute_id))
+    await one.registry.database.transaction(lambda tx: tx.execute(later, dispute_id))

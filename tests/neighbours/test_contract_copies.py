@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from hansa.rooms.commerce.across import ACCEPTANCES_ABROAD
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
+from hansa.rooms.commerce.cross_registry import ACCEPTANCES_ABROAD
 from tests.browsing import browser_of
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad
 from tests.neighbours.crossing_scene import LostCalls, refusal, run
@@ -38,7 +38,7 @@ class Copied(AgreementAbroad):
 
     async def moves(self) -> list[str]:
         """The moves that are events at the provider's registry."""
-        rows = await self.pair.b.registry.database.look(
+        rows = await self.pair.b.registry.database.query(
             lambda tx: tx.fetch(
                 "SELECT data FROM journal_event WHERE event_type = 'ContractOfPeerMoved' AND aggregate_id = $1 ORDER BY seq",
                 self.provider.did,
@@ -261,12 +261,12 @@ async def test_what_a_restored_registry_states_replaces_what_it_forgot(pair: Nei
     copied = await between(pair)
     contract_id = await copied.accepted()
     accepted = await copied.read(contract_id)
-    moment = datetime.now(UTC).isoformat()
+    timestamp = datetime.now(UTC).isoformat()
     cancelled = {
         **accepted["history"][1],
         "act": "cancelled",
         "actor_did": copied.contractor.did,
-        "at": moment,
+        "at": timestamp,
     }
     forgot = {
         **accepted,
@@ -280,7 +280,7 @@ async def test_what_a_restored_registry_states_replaces_what_it_forgot(pair: Nei
     assert (await copied.end())[1] != "AGENT_HAS_CONTRACTS"
     # The number is given to another contract, of another provider.
     other = await between(pair)
-    again = {**forgot, "provider_did": other.provider.did, "created_at": moment}
+    again = {**forgot, "provider_did": other.provider.did, "created_at": timestamp}
     assert (await pair.a.call(pair.b, "POST", STATEMENT, {"contract": again})).status == 200
     assert (await copied.own_list(), len(await other.own_list())) == ([], 1)
 
@@ -335,7 +335,7 @@ async def test_the_pages_of_an_account_show_contracts_abroad_with_their_next_act
 
 
 async def waiting(one: Neighbour) -> int:
-    count: int = await one.registry.database.look(
+    count: int = await one.registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_job WHERE kind = $1", CONTRACT_STATEMENTS.name)
     )
     return count

@@ -129,7 +129,7 @@ async def test_refusals_of_the_contractors_registry_keep_status_and_code(pair: N
 async def test_while_a_payment_crosses_the_contract_stays_submitted_and_other_acts_are_409(
     pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 0.2)
     abroad = await AgreementAbroad.between(pair)
     contract_id = await abroad.submitted()
     begun = calls.made
@@ -158,7 +158,7 @@ async def test_while_a_payment_crosses_the_contract_stays_submitted_and_other_ac
 async def test_an_aborted_payment_returns_everything_and_the_next_approval_is_a_new_transfer(
     pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 0.2)
     abroad = await AgreementAbroad.between(pair)
     contract_id = await abroad.submitted()
     begun = calls.made
@@ -181,12 +181,12 @@ async def test_an_aborted_payment_returns_everything_and_the_next_approval_is_a_
 async def test_a_commit_that_comes_to_light_after_an_abort_approves_the_part_that_it_paid(
     pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 0.2)
     abroad = await AgreementAbroad.between(pair)
     runtime, settings = pair.a.registry.runtime, pair.a.registry.settings
     paid_before = await abroad.submitted()
     await abroad.at_home("approve-completion", paid_before)
-    tx_id = await runtime.database.look(lambda tx: tx.fetchval("SELECT max(id) FROM ledger_transaction"))
+    tx_id = await runtime.database.query(lambda tx: tx.fetchval("SELECT max(id) FROM ledger_transaction"))
     contract_id = await abroad.submitted()
     begun = calls.made
     calls.loses = lambda number: "request" if number == begun + 1 else None
@@ -197,7 +197,9 @@ async def test_a_commit_that_comes_to_light_after_an_abort_approves_the_part_tha
     decided = transfers.CrossingDecision(transfer, tx_id, None)
     for _ in range(2):
         # As the replay of an own COMMIT of before a restore; the second one changes nothing.
-        await runtime.database.act(lambda tx: transfers.PAYMENT_DECIDED.of(runtime)(tx, [decided], settings))
+        await runtime.database.transaction(
+            lambda tx: transfers.PAYMENT_DECIDED.of(runtime)(tx, [decided], settings)
+        )
         shown = await abroad.read(contract_id)
         assert (shown["status"], shown["payment_tx_id"]) == ("COMPLETED", str(transfer))
         assert [line["act"] for line in shown["history"]][-2:] == ["payment_failed", "approved"]
@@ -222,14 +224,14 @@ async def test_a_suspended_provider_is_refused_when_its_registry_prepares(pair: 
 async def test_a_provider_known_as_suspended_is_refused_before_commit_is_recorded_and_at_every_act(
     pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 0.2)
     abroad = await AgreementAbroad.between(pair)
     contract_id = await abroad.submitted()
     other = await abroad.proposed()
     begun = calls.made
     calls.loses = lambda number: "answer" if number == begun + 1 else None
     await abroad.at_home("approve-completion", contract_id)
-    await pair.a.registry.database.act(
+    await pair.a.registry.database.transaction(
         lambda tx: federation.put_on_blocklist(tx, abroad.provider.did, since=datetime.now(UTC))
     )
     async with quiet_after(pair):

@@ -176,7 +176,7 @@ async def test_an_answer_has_several_transfers_in_one_text_only_for_a_registry_t
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     assert [(await across(alice, bob.did, "1")).status_code for _ in range(2)] == [200] * 2
     await settle(pair.a, pair.b)
-    rows = await pair.b.registry.database.look(
+    rows = await pair.b.registry.database.query(
         lambda tx: tx.fetch("SELECT * FROM transfers_received WHERE receiver_did = $1", bob.did)
     )
     receipts = [await written(pair.b, pair.a, answer(received_store.received_of_row(row))) for row in rows]

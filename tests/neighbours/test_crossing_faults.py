@@ -82,11 +82,11 @@ async def test_nothing_is_under_way_with_a_peer_once_both_hold_the_receipts(pair
     assert (await across(alice, bob.did, "10")).status_code == 200
     for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
         peer = await one.peer(other)
-        assert not await one.registry.database.look(lambda tx, peer=peer: is_settled_with(tx, peer))
+        assert not await one.registry.database.query(lambda tx, peer=peer: is_settled_with(tx, peer))
     await settle(pair.a, pair.b)
     for one, other in ((pair.a, pair.b), (pair.b, pair.a)):
         peer = await one.peer(other)
-        assert await one.registry.database.look(lambda tx, peer=peer: is_settled_with(tx, peer))
+        assert await one.registry.database.query(lambda tx, peer=peer: is_settled_with(tx, peer))
 
 
 async def test_a_process_that_ends_while_its_caller_waits_leaves_nothing_reserved(
@@ -267,7 +267,7 @@ async def test_a_registry_whose_chain_is_shorter_than_its_peer_saw_begins_an_epo
     )
     await ask_for_heads(pair.a)
     await run_once(pair)
-    epoch = await pair.b.registry.database.look(
+    epoch = await pair.b.registry.database.query(
         lambda tx: tx.fetchval("SELECT own_epoch FROM transfers_pair")
     )
     assert epoch > 1

@@ -119,7 +119,7 @@ async def test_what_is_refused_moves_nothing_and_keeps_its_status_and_code(pair:
 
 async def test_a_blocked_receiver_is_403_agent_blocked(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
-    await pair.b.registry.database.act(lambda tx: ledger.suspend_accounts(tx, [bob.did]))
+    await pair.b.registry.database.transaction(lambda tx: ledger.suspend_accounts(tx, [bob.did]))
     assert await refusal(await across(alice, bob.did, "1")) == (403, "AGENT_BLOCKED")
     assert await alice.balance() == "100"
 
@@ -135,7 +135,7 @@ async def test_a_peer_that_reached_its_limit_is_403_peer_limit_until_units_go_ba
 
 
 async def limited(one: Neighbour, minor: int) -> None:
-    await one.registry.database.act(
+    await one.registry.database.transaction(
         lambda tx: tx.execute("UPDATE federation_peer SET net_in_limit = $1", minor)
     )
 
@@ -143,16 +143,16 @@ async def limited(one: Neighbour, minor: int) -> None:
 async def test_a_paused_peer_is_409(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     status = "UPDATE federation_peer SET status = $1"
-    await pair.a.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+    await pair.a.registry.database.transaction(lambda tx: tx.execute(status, "inactive"))
     try:
         assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
     finally:
-        await pair.a.registry.database.act(lambda tx: tx.execute(status, "active"))
-    await pair.b.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+        await pair.a.registry.database.transaction(lambda tx: tx.execute(status, "active"))
+    await pair.b.registry.database.transaction(lambda tx: tx.execute(status, "inactive"))
     try:
         assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
     finally:
-        await pair.b.registry.database.act(lambda tx: tx.execute(status, "active"))
+        await pair.b.registry.database.transaction(lambda tx: tx.execute(status, "active"))
 
 
 async def test_a_repeated_request_under_its_key_moves_units_once(pair: Neighbours):
@@ -175,7 +175,7 @@ async def test_a_repeated_request_gets_the_original_answer_whatever_became_of_tr
     again = await across(alice, bob.did, "10", key="kept", backend=backend)
     assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
     status = "UPDATE federation_peer SET status = $1"
-    await pair.a.registry.database.act(lambda tx: tx.execute(status, "inactive"))
+    await pair.a.registry.database.transaction(lambda tx: tx.execute(status, "inactive"))
     try:
         assert await refusal(await across(alice, bob.did, "10", backend=backend)) == (409, "PEER_PAUSED")
         paused = await across(alice, bob.did, "10", key="kept", backend=backend)
@@ -183,7 +183,7 @@ async def test_a_repeated_request_gets_the_original_answer_whatever_became_of_tr
         other = await across(alice, bob.did, "11", key="kept", backend=backend)
         assert await refusal(other) == (422, "IDEMPOTENCY_KEY_REUSED")
     finally:
-        await pair.a.registry.database.act(lambda tx: tx.execute(status, "active"))
+        await pair.a.registry.database.transaction(lambda tx: tx.execute(status, "active"))
     assert await alice.balance() == "90"
 
 
@@ -246,11 +246,11 @@ async def test_twenty_transfers_at_once_in_both_directions_keep_every_unit(pair:
     assert (await open_rows(pair.a), await open_rows(pair.b)) == (0, 0)
     assert (await alice.balance(), await bob.balance()) == ("99.9", "99.9")
     for one in (pair.a, pair.b):
-        crossing = await one.registry.database.look(
+        crossing = await one.registry.database.query(
             lambda tx: tx.fetch("SELECT crossing FROM transfers_pair")
         )
         assert [row["crossing"] for row in crossing] == ["open"]
-        (corridor,) = await one.registry.database.look(ledger.corridor_totals)
+        (corridor,) = await one.registry.database.query(ledger.corridor_totals)
         assert (corridor.delta, corridor.reserved_in, corridor.reserved_out) == (0, 0, 0)
 
 
@@ -262,7 +262,9 @@ async def test_a_payer_that_is_suspended_before_commit_pays_nothing(
 
     async def suspended_meanwhile(*given: Any, **more: Any) -> Answer:
         answer = await right(*given, **more)
-        await pair.a.registry.database.act(lambda tx: federation.put_on_blocklist(tx, alice.did, since=now))
+        await pair.a.registry.database.transaction(
+            lambda tx: federation.put_on_blocklist(tx, alice.did, since=now)
+        )
         return answer
 
     now = datetime.now(UTC)

@@ -29,13 +29,15 @@ async def pair(
 async def remove(one: Neighbour, other: Neighbour) -> bool:
     """Whether the row of the peer is gone too."""
     runtime = one.registry.runtime
-    _, is_gone = await runtime.database.act(lambda tx: remove_peer(tx, None, runtime, other.trust_domain))
+    _, is_gone = await runtime.database.transaction(
+        lambda tx: remove_peer(tx, None, runtime, other.trust_domain)
+    )
     await one.trust_followed()
     return is_gone
 
 
 async def is_gone(one: Neighbour, other: Neighbour) -> bool:
-    await one.registry.database.act(lambda tx: finish_removals(tx, one.registry.runtime))
+    await one.registry.database.transaction(lambda tx: finish_removals(tx, one.registry.runtime))
     try:
         await one.peer(other)
     except PeerUnknown:
@@ -113,7 +115,7 @@ async def test_after_the_loss_of_a_registry_what_was_reserved_returns_and_what_w
     calls.loses = lambda _: "request"
     assert (await across(alice, bob.did, "5", backend="async")).status_code == 200
     runtime, name = pair.a.registry.runtime, pair.b.trust_domain
-    await runtime.database.act(lambda tx: pause_peer(tx, None, name))
+    await runtime.database.transaction(lambda tx: pause_peer(tx, None, name))
     assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_PAUSED")
 
     async def undecided() -> list[str]:
@@ -126,9 +128,11 @@ async def test_after_the_loss_of_a_registry_what_was_reserved_returns_and_what_w
     assert (await undecided(), await alice.balance()) == ([], "90")
     assert not await remove(pair.a, pair.b)
     assert not await is_gone(pair.a, pair.b)
-    _, is_ended = await runtime.database.act(lambda tx: remove_peer(tx, None, runtime, name, abandon=True))
+    _, is_ended = await runtime.database.transaction(
+        lambda tx: remove_peer(tx, None, runtime, name, abandon=True)
+    )
     assert is_ended
-    acts = await runtime.database.look(
+    acts = await runtime.database.query(
         lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act WHERE act LIKE 'peer.%' ORDER BY id")
     )
     assert [row["act"] for row in acts] == ["peer.pause", "peer.remove", "peer.abandon"]

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from hansa.rooms import ledger
-from hansa.rooms.auditor.across import compare_with_peers
+from hansa.rooms.auditor.cross_registry import compare_with_peers
 from hansa.rooms.transfers.crossing import sent_store
 from hansa.rooms.transfers.crossing.dropping import drop_statements
 from hansa.rooms.transfers.crossing.messages import Message, MessageType
@@ -36,7 +36,7 @@ async def days_pass(one: Neighbour, days: int) -> None:
 
 
 async def row_of(one: Neighbour, transfer_id: str) -> asyncpg.Record:
-    row = await one.registry.database.look(lambda tx: sent_store.sent_row(tx, UUID(transfer_id)))
+    row = await one.registry.database.query(lambda tx: sent_store.sent_row(tx, UUID(transfer_id)))
     assert row is not None
     return row
 
@@ -116,7 +116,7 @@ async def test_an_aborted_transfer_loses_its_promise_and_its_receipt(pair: Neigh
     await run(pair.b, "UPDATE ledger_account SET status = 'suspended' WHERE did = $1", bob.did)
     assert (await across(alice, bob.did, "10")).status_code == 403
     transfer_id = str(
-        await pair.a.registry.database.look(lambda tx: tx.fetchval("SELECT transfer_id FROM transfers_sent"))
+        await pair.a.registry.database.query(lambda tx: tx.fetchval("SELECT transfer_id FROM transfers_sent"))
     )
     await settle(pair.a, pair.b)
     await run(pair.a, "UPDATE transfers_sent SET prepared = receipt")

@@ -9,9 +9,9 @@ import pytest
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
-from hansa.rooms.commerce.settlements.settlement import Claim, Direction, Settlement, Status
-from hansa.rooms.commerce.settlements.store import add as add_settlement
-from hansa.rooms.commerce.settlements.store import write as write_settlement
+from hansa.rooms.commerce.slash_settlements.settlement import Claim, Direction, Settlement, Status
+from hansa.rooms.commerce.slash_settlements.store import add as add_settlement
+from hansa.rooms.commerce.slash_settlements.store import write as write_settlement
 from hansa.rooms.federation.peers import pause_peer, remove_peer
 from hansa.rooms.federation.peers.acts import quarantine_peer
 from hansa.rooms.transfers.bridge.sagas import ENDED, State
@@ -62,12 +62,14 @@ async def pair(
 async def abandon(pair: Neighbours) -> None:
     runtime = pair.a.registry.runtime
     name = pair.b.registry.settings.ledger_id
-    _, is_gone = await runtime.database.act(lambda tx: remove_peer(tx, None, runtime, name, abandon=True))
+    _, is_gone = await runtime.database.transaction(
+        lambda tx: remove_peer(tx, None, runtime, name, abandon=True)
+    )
     assert is_gone
 
 
 async def rows(one: Neighbour, statement: str, *values: object) -> list[Any]:
-    found = await one.registry.database.look(lambda tx: tx.fetch(statement, *values))
+    found = await one.registry.database.query(lambda tx: tx.fetch(statement, *values))
     return [tuple(row) for row in found]
 
 
@@ -88,12 +90,14 @@ async def restored_without_file(pair: Neighbours) -> None:
 
 
 async def paused(pair: Neighbours) -> None:
-    await pair.a.registry.database.act(lambda tx: pause_peer(tx, None, pair.b.registry.settings.ledger_id))
+    await pair.a.registry.database.transaction(
+        lambda tx: pause_peer(tx, None, pair.b.registry.settings.ledger_id)
+    )
 
 
 async def quarantined(pair: Neighbours) -> None:
     name = pair.b.registry.settings.ledger_id
-    await pair.a.registry.database.act(lambda tx: quarantine_peer(tx, None, name, "It lies."))
+    await pair.a.registry.database.transaction(lambda tx: quarantine_peer(tx, None, name, "It lies."))
 
 
 async def renamed(pair: Neighbours) -> None:
@@ -203,7 +207,7 @@ class Scene:
                 await write_settlement(tx, settlement_id, new)
                 return settlement_id
 
-            self.settlements[await self.pair.a.registry.database.act(written_down)] = ended
+            self.settlements[await self.pair.a.registry.database.transaction(written_down)] = ended
 
     async def require_open(self) -> None:
         """Every state that is not an end occurs."""
@@ -350,7 +354,7 @@ async def test_what_is_begun_while_a_peer_is_abandoned_waits_and_is_refused(pair
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         return (await rows(pair.a, waiting))[0][0] >= count
 
-    await runtime.database.act(abandoned)
+    await runtime.database.transaction(abandoned)
     for answer in await asyncio.gather(*begun):
         assert answer.status_code in {404, 409}, answer.text
     assert await rows(pair.a, "SELECT 1 FROM transfers_sent") == []

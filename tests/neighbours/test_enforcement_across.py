@@ -36,7 +36,7 @@ async def react(one: Neighbour) -> None:
     assert kind.has_work is not None
     await one.registry.transactions_ended()
     async with working(runtime, kind), asyncio.timeout(60):
-        while await runtime.database.look(kind.has_work):  # noqa: ASYNC110
+        while await runtime.database.query(kind.has_work):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -161,7 +161,7 @@ async def test_without_a_hint_the_acts_are_read_at_their_own_interval(pair: Neig
     await read(pair.a, pair.b)
     await administer(pair.b, "suspend", agent.did)
     await pair.b.registry.transactions_ended()
-    await pair.a.registry.database.act(
+    await pair.a.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_peer_sync SET acts_due_at = now(), cards_due_at = now() + interval '1 day'"
         )
@@ -183,9 +183,9 @@ async def test_a_look_at_a_peer_without_news_begins_no_reading_and_one_out_of_re
     await read(pair.a, pair.b)
     assert await peers_with_acts(runtime) == []
     move = "UPDATE federation_peer SET federation_base_url = $1"
-    await runtime.database.act(lambda tx: tx.execute(move, "https://127.0.0.1:9"))
+    await runtime.database.transaction(lambda tx: tx.execute(move, "https://127.0.0.1:9"))
     assert await peers_with_acts(runtime) == [peer.id]
-    await runtime.database.act(lambda tx: tx.execute(move, peer.federation_base_url))
+    await runtime.database.transaction(lambda tx: tx.execute(move, peer.federation_base_url))
 
 
 async def test_a_peer_that_does_not_answer_shows_as_late_to_everyone(pair: Neighbours):
@@ -195,7 +195,7 @@ async def test_a_peer_that_does_not_answer_shows_as_late_to_everyone(pair: Neigh
     await react(pair.b)
     (item,) = await receipts(pair.b, agent.did)
     assert (item["state"], item["receipt"]) == ("pending", None)
-    await pair.b.registry.database.act(
+    await pair.b.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_act_notice SET acted_at = acted_at - interval '61 seconds' WHERE agent_did = $1",
             agent.did,
@@ -232,7 +232,7 @@ async def test_a_receipt_of_another_registry_or_with_another_content_is_refused_
 
 async def test_a_hint_of_what_was_read_already_reads_nothing(pair: Neighbours):
     await read(pair.a, pair.b)
-    place = await pair.a.registry.database.look(
+    place = await pair.a.registry.database.query(
         lambda tx: tx.fetchval("SELECT acts_next FROM catalogue_peer_sync")
     )
     answer = await pair.b.call(pair.a, "POST", "/api/v1/federation/hint", {"next": place})

@@ -20,7 +20,7 @@ __all__ = ["malicious"]
 
 
 async def evidence(pair: Neighbours) -> Counter[str]:
-    rows = await pair.a.registry.database.look(
+    rows = await pair.a.registry.database.query(
         lambda tx: tx.fetch("SELECT kind, count(*) AS times FROM federation_peer_signal GROUP BY kind")
     )
     return Counter({row["kind"]: row["times"] for row in rows})
@@ -105,7 +105,7 @@ async def test_a_card_that_is_refused_counts_by_did_and_version(malicious: Malic
     forged = {**malicious.item(3, did), "version": 4}
     page = malicious.page(forged, malicious.item(7, f"did:hansa:third.example:{uuid4()}"))
     assert sum((await malicious.refused(page, page)).values()) >= 2
-    found = await pair.a.registry.database.look(
+    found = await pair.a.registry.database.query(
         lambda tx: tx.fetchval("SELECT mark FROM federation_peer_signal WHERE kind = 'card_refused'")
     )
     assert found == f"{did} 4"

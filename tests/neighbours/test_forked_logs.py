@@ -157,7 +157,7 @@ def test_of_two_sizes_each_has_to_be_the_beginning_of_what_the_log_shows_now():
 
 async def test_each_registry_asks_its_peers_to_cosign_and_states_the_quorum_as_text(pair: Neighbours):
     for one in (pair.a, pair.b):
-        await one.registry.database.act(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
+        await one.registry.database.transaction(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
         await auditor.run_cycle(one.registry.runtime)
         await follow_peers(one.registry.runtime)
     await auditor.ask_witnesses(pair.a.registry.runtime)

@@ -49,7 +49,7 @@ async def started_again(one: Neighbour) -> None:
 
 
 async def own_epoch(one: Neighbour) -> int:
-    epoch: int = await one.registry.database.look(
+    epoch: int = await one.registry.database.query(
         lambda tx: tx.fetchval("SELECT own_epoch FROM transfers_pair")
     )
     return epoch
@@ -126,7 +126,7 @@ async def test_a_registry_that_never_crossed_has_nothing_to_compare(pair: Neighb
     await started_again(pair.a)
     await started_again(pair.a)
     assert (
-        await pair.a.registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM transfers_pair"))
+        await pair.a.registry.database.query(lambda tx: tx.fetchval("SELECT count(*) FROM transfers_pair"))
         == 0
     )
 
@@ -145,17 +145,17 @@ async def test_a_commit_that_the_payer_cannot_pay_after_a_restore_is_charged_to_
     await settle(pair.b, pair.a)
     state = "SELECT state FROM transfers_sent"
     database, book = pair.a.registry.database, ledger.Book.of(pair.a.registry.settings)
-    assert await database.look(lambda tx: tx.fetchval(state)) == "in_doubt"
+    assert await database.query(lambda tx: tx.fetchval(state)) == "in_doubt"
     assert await alice.balance() == "100"
     assert await refusal(await across(alice, bob.did, "1")) == (409, "PEER_REWOUND")
-    await database.act(
+    await database.transaction(
         lambda tx: ledger.grant(
             tx, payee=book.shortfall, amount=Minor(150 * 10**8), ref="a shortfall", book=book
         )
     )
     await settle(pair.b, pair.a)
-    assert await database.look(lambda tx: tx.fetchval(state)) == "committed"
-    holding = await database.look(lambda tx: ledger.balance_of(tx, book.shortfall))
+    assert await database.query(lambda tx: tx.fetchval(state)) == "committed"
+    holding = await database.query(lambda tx: ledger.balance_of(tx, book.shortfall))
     assert (holding.liquid, await alice.balance()) == (0, "100")
     assert (await across(alice, bob.did, "1")).status_code == 200
     supply = await pair.a.registry.supply()
@@ -225,7 +225,7 @@ async def test_a_commit_of_a_promise_that_was_forgotten_counts_beside_the_promis
 
 
 async def only_sent(one: Neighbour) -> Body:
-    row = await one.registry.database.look(lambda tx: tx.fetchrow("SELECT * FROM transfers_sent"))
+    row = await one.registry.database.query(lambda tx: tx.fetchrow("SELECT * FROM transfers_sent"))
     assert row is not None
     return body_of(row)
 

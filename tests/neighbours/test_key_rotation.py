@@ -38,7 +38,9 @@ async def pair(
 async def rotate(one: Neighbour) -> str:
     """The kid of the new registry key."""
     runtime = one.registry.runtime
-    key = await runtime.database.act(lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal))
+    key = await runtime.database.transaction(
+        lambda tx: federation.rotate_key(tx, runtime.settings, runtime.seal)
+    )
     return key.kid
 
 
@@ -138,7 +140,7 @@ async def retired_earlier(one: Neighbour, interval: str) -> None:
 
 async def answered(pair: Neighbours, key: federation.SigningKey) -> int:
     """How many answers b has for a question that is signed with this key of a."""
-    at = await pair.a.registry.database.look(
+    at = await pair.a.registry.database.query(
         lambda tx: store.find_pair(tx, "spiffe://b.example/registry/registry-b")
     )
     question = replace(Message(MessageType.HEADS, nonce="asked-once"), own=at.own, seen=at.seen)
@@ -153,7 +155,7 @@ async def test_a_peer_goes_on_cosigning_the_log_when_the_key_of_its_auditor_is_r
 
     async def cosigned() -> tuple[int, str]:
         """The size of the published checkpoint, which b has cosigned, and the checkpoint."""
-        await runtime.database.act(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
+        await runtime.database.transaction(lambda tx: record_leaf(tx, "card", "1", bytes(32)))
         await auditor.run_cycle(runtime)
         await auditor.ask_witnesses(runtime)
         (witness,) = (await pair.a.registry.http.get("/log/witnesses")).json()["witnesses"]
@@ -167,7 +169,7 @@ async def test_a_peer_goes_on_cosigning_the_log_when_the_key_of_its_auditor_is_r
         await follow_peers(one.registry.runtime)
     before, _ = await cosigned()
     former = await auditor_keys(pair.a)
-    await runtime.database.act(
+    await runtime.database.transaction(
         lambda tx: auditor.rotate_auditor_key(tx, runtime.settings.ledger_id, runtime.seal)
     )
     assert await pays(pair.a, pair.b, 1) == [200]

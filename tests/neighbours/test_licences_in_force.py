@@ -130,7 +130,7 @@ async def test_a_registry_states_its_ended_licence_so_and_issues_nothing_under_i
         await until(is_stated)
     document = (await b.registry.http.get("/.well-known/federation-licence.json")).json()
     assert document["state"] == state
-    mine = await runtime.database.act(
+    mine = await runtime.database.transaction(
         lambda tx: operator_licence(
             tx, runtime.settings, runtime.seal, Operator("north", "spiffe://b.example/operator/north")
         )
@@ -142,7 +142,7 @@ async def test_a_registry_states_its_ended_licence_so_and_issues_nothing_under_i
         Subject("b.example", "north"), "operator-free", None, None, states_term=False
     )
     with pytest.raises(Refused) as refused:
-        await runtime.database.act(
+        await runtime.database.transaction(
             lambda tx: federation.issue_certificate(tx, None, runtime.settings, runtime.seal, request)
         )
     assert (refused.value.status, refused.value.code) == (409, "LICENCE_STATE")
@@ -155,19 +155,21 @@ async def test_crossing_goes_on_after_a_frame_rotates_its_licence_signing_key_wi
     """Once the certificate of the new key is installed, both sides know it by themselves."""
     a, b = network.runtime(network.pair.a), network.runtime(network.pair.b)
     async with at_work(network):
-        new = await b.database.act(
+        new = await b.database.transaction(
             lambda tx: federation.rotate_licensing_key(tx, None, b.settings, b.seal, reason=None)
         )
         assert await outcomes(network) == ("crosses", "crosses")
         subject = Subject("b.example", "registry-b", network.pair.b.public_url)
         request = CertificateRequest(subject, "founding", new.public_key, None, states_term=False)
-        issued = await a.database.act(
+        issued = await a.database.transaction(
             lambda tx: federation.issue_certificate(tx, None, a.settings, a.seal, request)
         )
         genesis = await a.database.read(lambda tx: federation.held_licence(tx, a.settings))
         assert genesis is not None
         delivered = Delivered(issued.certificate, [genesis.network.certificate])
-        await b.database.act(lambda tx: federation.join_network(tx, None, b.settings, b.seal, delivered))
+        await b.database.transaction(
+            lambda tx: federation.join_network(tx, None, b.settings, b.seal, delivered)
+        )
 
         async def is_known() -> bool:
             stated = (await network.pair.a.peer(network.pair.b)).signed["federation.licence.hash"]
@@ -178,7 +180,7 @@ async def test_crossing_goes_on_after_a_frame_rotates_its_licence_signing_key_wi
 
 async def test_a_hint_has_licences_judged_where_it_states_a_newer_list_of_a_known_issuer(network: Network):
     b = network.runtime(network.pair.b)
-    known = await b.database.look(lambda tx: federation.known_lists(tx, b.settings))
+    known = await b.database.query(lambda tx: federation.known_lists(tx, b.settings))
     at = known["a.example"]
     for stated, is_judged in (
         ({"a.example": at}, False),
@@ -187,12 +189,14 @@ async def test_a_hint_has_licences_judged_where_it_states_a_newer_list_of_a_know
         ({"c.example": at + 1}, False),
         ({"a.example": at + 1}, True),
     ):
-        await b.database.act(lambda tx: tx.execute("DELETE FROM plumbing_job WHERE kind = $1", LICENCE_ROUND))
+        await b.database.transaction(
+            lambda tx: tx.execute("DELETE FROM plumbing_job WHERE kind = $1", LICENCE_ROUND)
+        )
         answer = await network.pair.a.call(
             network.pair.b, "POST", "/api/v1/federation/hint", {"next": "unread", "licence_lists": stated}
         )
         assert answer.status == 200
-        found = await b.database.look(
+        found = await b.database.query(
             lambda tx: tx.fetchval(
                 "SELECT due_at < now() + interval '2 seconds' FROM plumbing_job WHERE kind = $1",
                 LICENCE_ROUND,
@@ -203,11 +207,11 @@ async def test_a_hint_has_licences_judged_where_it_states_a_newer_list_of_a_know
 
 async def test_the_holder_of_a_licence_states_the_lists_that_it_knows_to_its_own_peers(network: Network):
     a, b = network.runtime(network.pair.a), network.runtime(network.pair.b)
-    of_issuer = await a.database.look(lambda tx: federation.known_lists(tx, a.settings))
-    of_holder = await b.database.look(lambda tx: federation.known_lists(tx, b.settings))
+    of_issuer = await a.database.query(lambda tx: federation.known_lists(tx, a.settings))
+    of_holder = await b.database.query(lambda tx: federation.known_lists(tx, b.settings))
     assert of_holder == of_issuer
     await network.change("suspend")
-    after = await a.database.look(lambda tx: federation.known_lists(tx, a.settings))
+    after = await a.database.query(lambda tx: federation.known_lists(tx, a.settings))
     assert after["a.example"] == of_issuer["a.example"] + 1
 
 
@@ -221,7 +225,7 @@ async def test_a_licence_is_looked_up_where_it_is_held_with_its_issuer_and_the_t
     assert at_issuer["issuer"]["trust_domain"] == at_holder["issuer"]["trust_domain"] == "a.example"
     assert at_holder["certificate"] == at_issuer["certificate"] == held["certificate"]
     assert (at_issuer["state"], at_holder["state"]) == ("active", held["state"])
-    (known,) = (await b.database.look(lambda tx: federation.known_lists(tx, b.settings))).values()
+    (known,) = (await b.database.query(lambda tx: federation.known_lists(tx, b.settings))).values()
     assert datetime.fromisoformat(at_holder["as_of"]).timestamp() == known
     await network.change("suspend")
     await network.refresh(network.pair.b)

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from hansa.rooms import federation, transfers
-from hansa.rooms.commerce.settlements.envelope import signed_request
-from hansa.rooms.commerce.settlements.settlement import Claim
+from hansa.rooms.commerce.slash_settlements.envelope import signed_request
+from hansa.rooms.commerce.slash_settlements.settlement import Claim
 from hansa.rooms.transfers.bridge.envelope import signed_text
 from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageType, Terms
 from hansa_verify import decoded

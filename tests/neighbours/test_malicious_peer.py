@@ -88,7 +88,7 @@ class Malicious:
 async def malicious(pair: Neighbours, monkeypatch: pytest.MonkeyPatch) -> Malicious:
     runtime = pair.b.registry.runtime
     key = await federation.Signatory(runtime.database, runtime.seal).present_key()
-    await pair.a.registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_peer_sync"))
+    await pair.a.registry.database.transaction(lambda tx: tx.execute("DELETE FROM catalogue_peer_sync"))
     malicious = Malicious(pair, key, monkeypatch)
     # The comparison of mirrors asks the honest part of b.
     monkeypatch.setattr(reading, "reconcile", nothing)
@@ -178,7 +178,7 @@ async def test_a_page_that_cannot_be_read_is_refused_whole_and_the_cursor_stays(
     for reason, bodies in unreadable.items():
         for body in bodies:
             assert await malicious.refused(body) == {reason: 1}, body[:200]
-    place = await malicious.pair.a.registry.database.look(
+    place = await malicious.pair.a.registry.database.query(
         lambda tx: tx.fetchval("SELECT cards_next FROM catalogue_peer_sync")
     )
     assert place is None

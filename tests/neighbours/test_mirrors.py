@@ -31,7 +31,7 @@ from tests.running_jobs import jobs_of, run_due
 
 
 async def write(one: Neighbour, statement: str, *values: Any) -> None:
-    await one.registry.database.act(lambda tx: tx.execute(statement, *values))
+    await one.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
 
 async def test_an_agent_of_a_peer_is_found_here_with_its_home(pair: Neighbours):
@@ -88,9 +88,9 @@ async def look_for_cards(one: Neighbour) -> list[str]:
     """One look at the cards of all peers, which are due; the peers that are read by a job after it."""
     runtime = one.registry.runtime
     await write(one, "UPDATE catalogue_peer_sync SET cards_due_at = now()")
-    assert await runtime.database.look(HAS_DUE_CARDS)
+    assert await runtime.database.query(HAS_DUE_CARDS)
     await PEERS_CARDS_LOOK.work(runtime, Job(0, PEERS_CARDS_LOOK.name, SCHEDULE, {}, 1, 0))
-    assert not await runtime.database.look(HAS_DUE_CARDS)
+    assert not await runtime.database.query(HAS_DUE_CARDS)
     begun = [row["key"] for row in await jobs_of(runtime, CARDS_KIND)]
     await run_due(runtime, PEER_CARDS)
     return begun
@@ -213,7 +213,7 @@ async def test_a_card_that_was_missed_or_kept_is_put_right_by_the_daily_comparis
     await write(pair.b, "DELETE FROM catalogue_card WHERE did = $1", kept.did)
     await read(pair.a, pair.b)
     assert (await pair.a.registry.get(f"/agents/by-did/{missed.did}")).status_code == 404
-    await pair.a.registry.database.act(reconcile_all)
+    await pair.a.registry.database.transaction(reconcile_all)
     assert (await read(pair.a, pair.b)).changed == 2
     assert (await card_at(pair.a, missed.did))["name"] == "Missed"
     assert (await pair.a.registry.get(f"/agents/by-did/{kept.did}")).status_code == 404
@@ -257,7 +257,7 @@ async def test_no_change_is_missed_by_a_reader_while_transactions_are_open(pair:
                 )
                 await tx.execute("SELECT pg_sleep(random() * 0.02)")
 
-            await pair.b.registry.database.act(change)
+            await pair.b.registry.database.transaction(change)
 
     async def reader() -> None:
         while not is_over.is_set():
@@ -278,7 +278,7 @@ async def read_once(pair: Neighbours) -> None:
 
 
 async def versions(one: Neighbour, version: str, whose: str) -> dict[str, int]:
-    rows = await one.registry.database.look(
+    rows = await one.registry.database.query(
         lambda tx: tx.fetch(
             f"SELECT did, {version} AS version FROM catalogue_card WHERE {whose} AND is_active AND NOT unlisted"
         )
@@ -310,10 +310,11 @@ async def test_a_peer_that_is_removed_while_it_is_read_leaves_no_mirror(
             await tx.execute("DELETE FROM federation_peer WHERE id = $1", peer.id)
 
         await asyncio.gather(
-            *(SYNC_PEER.of(runtime)(runtime, peer) for _ in range(3)), pair.a.registry.database.act(remove)
+            *(SYNC_PEER.of(runtime)(runtime, peer) for _ in range(3)),
+            pair.a.registry.database.transaction(remove),
         )
         left = "SELECT count(*) FROM catalogue_card WHERE source_registry IS NOT NULL"
-        assert await pair.a.registry.database.look(lambda tx: tx.fetchval(left)) == 0
+        assert await pair.a.registry.database.query(lambda tx: tx.fetchval(left)) == 0
 
 
 async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: DatabaseFarm, tmp_path: Any):
@@ -324,7 +325,7 @@ async def test_a_removed_peer_takes_its_mirrors_along_at_once(database_farm: Dat
         assert await names_found(pair.a, "Gone with its registry") == [agent.did]
         peer = await pair.a.peer(pair.b)
         removed = PEER_REMOVED.of(pair.a.registry.runtime)
-        await pair.a.registry.database.act(lambda tx: removed(tx, peer))
+        await pair.a.registry.database.transaction(lambda tx: removed(tx, peer))
         assert (await pair.a.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
         assert await names_found(pair.a, "Gone with its registry") == []
         await pair.a.registry.indexed()

@@ -187,9 +187,9 @@ async def test_after_failures_in_a_row_a_peer_is_not_called_for_a_while_and_othe
     dead = MutualEnd("https://127.0.0.1:1", peer.spiffe_id or "", pem)
     raised: list[type[OutgoingTrouble]] = []
     for _ in range(7):
-        with pytest.raises(OutgoingTrouble) as trouble:
+        with pytest.raises(OutgoingTrouble) as error:
             await calls.send(1, dead, own, Call("GET", "/health"), CallLimits())
-        raised.append(trouble.type)
+        raised.append(error.type)
     assert raised == [HostUnreachable] * 5 + [CircuitOpen] * 2
     end = peer.end
     assert end is not None
@@ -242,7 +242,7 @@ async def test_where_a_kept_connection_ends_a_reading_is_sent_again_and_nothing_
 
 async def test_an_answer_that_is_too_large_is_not_taken_in(pair: Neighbours):
     peer = await pair.a.peer(pair.b)
-    with pytest.raises(OutgoingTrouble) as trouble:
+    with pytest.raises(OutgoingTrouble) as error:
         await federation.call_peer(
             pair.a.registry.runtime,
             peer,
@@ -250,7 +250,7 @@ async def test_an_answer_that_is_too_large_is_not_taken_in(pair: Neighbours):
             "/.well-known/registry-card.json",
             limits=CallLimits(body_bytes=100),
         )
-    assert trouble.value.reason == "answer_too_large"
+    assert error.value.reason == "answer_too_large"
 
 
 async def test_a_removed_root_ends_the_connections_that_it_proved(
@@ -260,7 +260,7 @@ async def test_a_removed_root_ends_the_connections_that_it_proved(
         pair.b.registry.app.include_router(asking_router())
         async with showing(certified(pair.a, "/registry/registry-a"), pair.b) as http:
             assert (await http.get(ASKING)).status_code == 200
-            await pair.b.registry.database.act(
+            await pair.b.registry.database.transaction(
                 lambda tx: tx.execute("UPDATE federation_peer SET status = 'inactive', removing = true")
             )
             assert await until_refused(http)
@@ -281,7 +281,7 @@ async def test_a_root_with_the_subject_and_key_identifier_of_anothers_is_refused
     others = bundle_of(pair.b.trust_domain, authority_of(pair.b).bundle_pem, 1)
     colliding = TrustBundle("c.example", others.roots, 1)
     with pytest.raises(RootCollision):
-        await pair.a.registry.database.act(
+        await pair.a.registry.database.transaction(
             lambda tx: federation.add_peer(tx, NewPeer("https://c.example", colliding, "pending"))
         )
 
@@ -289,7 +289,7 @@ async def test_a_root_with_the_subject_and_key_identifier_of_anothers_is_refused
 async def test_a_name_means_one_peer_and_an_ambiguous_one_none(database_farm: DatabaseFarm, tmp_path: Path):
     async with neighbours(database_farm, tmp_path, joined=False, b={"registry_name": "registry-a"}) as pair:
         await befriend(pair.a, pair.b)
-        look = pair.a.registry.database.look
+        look = pair.a.registry.database.query
         with pytest.raises(PeerUnknown):
             await look(lambda tx: federation.peer_by_name(tx, "nobody"))
         by_name = await look(lambda tx: federation.peer_by_name(tx, "registry-a"))
@@ -301,9 +301,9 @@ async def test_a_name_means_one_peer_and_an_ambiguous_one_none(database_farm: Da
             "pending",
             registry_name="registry-a",
         )
-        await pair.a.registry.database.act(lambda tx: federation.add_peer(tx, new))
-        with pytest.raises(PeerAmbiguous) as trouble:
+        await pair.a.registry.database.transaction(lambda tx: federation.add_peer(tx, new))
+        with pytest.raises(PeerAmbiguous) as error:
             await look(lambda tx: federation.peer_by_name(tx, "registry-a"))
-        assert trouble.value.context == {"ledger_ids": ["b.example", "c.example"]}
+        assert error.value.context == {"ledger_ids": ["b.example", "c.example"]}
         found = await look(lambda tx: federation.peers_of_namespace(tx, "b.example"))
         assert [peer.id for peer in found] == [by_name.id]

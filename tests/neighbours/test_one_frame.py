@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.jobs import PutOff
 from hansa.foundation.plumbing.outgoing import HostUnreachable
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms import auditor, federation
-from hansa.rooms.auditor.across import compare_with_peers
+from hansa.rooms.auditor.cross_registry import compare_with_peers
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
 from hansa.rooms.federation import CertificateAct, CertificateFilter, Delivered
 from hansa.rooms.federation.crossing.operator_round import read_operator_licence
@@ -68,7 +68,7 @@ async def _licensed(one: OneFrame, genesis: TestGenesis) -> None:
     runtime = one.frame.registry.runtime
     key = await runtime.database.read(federation.licensing_public_key)
     delivered = Delivered(genesis.frame(FRAME, jwk_of(key)), [genesis.certificate])
-    await runtime.database.act(
+    await runtime.database.transaction(
         lambda tx: federation.join_network(tx, None, runtime.settings, runtime.seal, delivered)
     )
 
@@ -256,7 +256,7 @@ async def test_licences_are_issued_automatically_verified_suspended_and_supersed
 
     async def change(act: Any) -> None:
         wanted = CertificateAct(lids["north"], act, "Unpaid.")
-        await runtime.database.act(
+        await runtime.database.transaction(
             lambda tx: federation.change_certificate(tx, None, runtime.settings, wanted)
         )
 
@@ -277,7 +277,7 @@ async def test_licences_are_issued_automatically_verified_suspended_and_supersed
         30,
         states_term=True,
     )
-    await runtime.database.act(
+    await runtime.database.transaction(
         lambda tx: federation.issue_certificate(tx, None, runtime.settings, runtime.seal, request)
     )
     after = (await licence_of(scene.north))["operator"]

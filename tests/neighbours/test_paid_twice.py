@@ -37,7 +37,7 @@ async def pair(
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 0.2)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 0.2)
 
 
 class PaidAgain:
@@ -52,7 +52,7 @@ class PaidAgain:
         agreed, home = self.agreed, self.agreed.pair.a
         self.number = await agreed.submitted()
         assert (await across(agreed.contractor, agreed.provider.did, "10")).status_code == 200
-        self.moved_by = await home.registry.database.look(
+        self.moved_by = await home.registry.database.query(
             lambda tx: tx.fetchval("SELECT max(id) FROM ledger_transaction")
         )
         await settle(home, agreed.pair.b)
@@ -74,7 +74,7 @@ class PaidAgain:
         """As the replay of an own COMMIT of before a restore, which moves units by a transaction of its own."""
         runtime = self.agreed.pair.a.registry.runtime
         decision = transfers.CrossingDecision(transfer_id, self.moved_by, None)
-        await runtime.database.act(
+        await runtime.database.transaction(
             lambda tx: transfers.PAYMENT_DECIDED.of(runtime)(tx, [decision], runtime.settings)
         )
 
@@ -82,7 +82,7 @@ class PaidAgain:
         await settle(self.agreed.pair.a, self.agreed.pair.b)
 
     async def state_of(self, transfer_id: UUID) -> str:
-        found = await self.agreed.pair.a.registry.database.look(
+        found = await self.agreed.pair.a.registry.database.query(
             lambda tx: transfers.find_payment(tx, transfer_id)
         )
         assert found is not None
@@ -122,7 +122,7 @@ async def test_who_waits_for_the_second_payment_is_answered_with_the_contract_th
 ):
     await deadlines_pass(again.agreed.pair.a)
     await again.settled()
-    monkeypatch.setattr("hansa.rooms.commerce.contracts.when_decided.WAIT_SECONDS", 60)
+    monkeypatch.setattr("hansa.rooms.commerce.contracts.deferred_response.WAIT_SECONDS", 60)
     again.calls.loses = lambda _: "request"
     waiting = asyncio.create_task(again.agreed.at_home("approve-completion", again.number))
     while (await again.read())["payment_tx_id"] is None:  # noqa: ASYNC110
@@ -146,7 +146,7 @@ async def test_a_second_payment_that_was_committed_as_well_is_recorded_once_and_
     assert await again.overpaid() == [str(again.first)]
     copied = (await again.agreed.read_abroad(again.number)).json()
     assert copied["history"][-1]["act"] == "overpaid"
-    event = json.loads(await again.agreed.pair.a.registry.database.look(lambda tx: tx.fetchval(_OVERPAID)))
+    event = json.loads(await again.agreed.pair.a.registry.database.query(lambda tx: tx.fetchval(_OVERPAID)))
     assert (event["transfer_id"], event["amount"]) == (str(again.first), "10")
     assert event["contract_id"] == again.number
 
@@ -232,7 +232,7 @@ async def test_what_comes_to_light_after_a_ruling_is_ruled_on_once_more(again: P
     await closed_by_a_ruling(again)
     assert await ruled(again) == "CLOSED"
     assert await refusal(await file_about(again)) == (409, "CONTRACT_WRONG_STATE")
-    given = await again.agreed.pair.a.registry.database.look(
+    given = await again.agreed.pair.a.registry.database.query(
         lambda tx: tx.fetch(
             "SELECT payment, ruling FROM commerce_dispute WHERE contract_id = $1 ORDER BY id", again.number
         )
@@ -336,7 +336,7 @@ async def test_a_payment_that_comes_to_light_during_a_dispute_approves_the_part_
 
 
 async def surplus_of(pair: Neighbours, contract_id: int) -> int:
-    found = await pair.a.registry.database.look(lambda tx: contracts.surplus_of(tx, contract_id))
+    found = await pair.a.registry.database.query(lambda tx: contracts.surplus_of(tx, contract_id))
     return len(found)
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.foundation.plumbing.outgoing import HostUnreachable
-from hansa.rooms.commerce.payments.settlements import PLACES
+from hansa.rooms.commerce.payments.settlement_worker import PLACES
 from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message, MessageType
 from hansa_verify import read_signal, scores_of
@@ -83,7 +83,7 @@ async def test_a_payment_from_another_registry_counts_where_its_fee_is_paid_and_
     assert (record["mark"], record["contracts_completed"]) == ("Proven", 0)
     # Another registry can forge a record with the units of others: its fees replace no bond.
     fees = "SELECT fees FROM reputation_record WHERE agent_did = $1"
-    assert await home.registry.database.look(lambda tx: tx.fetchval(fees, paying.service.did)) == 0
+    assert await home.registry.database.query(lambda tx: tx.fetchval(fees, paying.service.did)) == 0
     reputation = await home.reputation(paying.service.did)
     # Two fees of 0.05 units, of which 11 of 12 parts count, at the least weight of a payer: times 5/8 x 1/4, less the decay of a day.
     assert weight == 917
@@ -212,7 +212,7 @@ async def test_a_suspended_party_on_either_side_is_not_paid(pair: Neighbours):
 
 
 async def status_of(pair: Neighbours, token_id: str) -> tuple[str, str | None]:
-    row = await pair.a.registry.database.look(
+    row = await pair.a.registry.database.query(
         lambda tx: tx.fetchrow("SELECT status, reason FROM commerce_payment_token WHERE id = $1", token_id)
     )
     assert row is not None
@@ -257,7 +257,7 @@ async def test_without_a_decision_in_90_seconds_it_fails_and_what_comes_late_is_
     made = await paying.authorized("10")
     calls.loses = lambda number: "answer" if number == 1 else None
     await paying.settle(made["token"], wait=1)
-    seconds = await pair.a.registry.database.look(
+    seconds = await pair.a.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT extract(epoch FROM s.deadline - t.settling_at)::float FROM transfers_sent s"
             " JOIN commerce_payment_token t ON t.id = s.transfer_id WHERE t.id = $1",
@@ -326,7 +326,7 @@ async def test_a_process_that_ends_right_after_its_answer_leaves_the_token_to_an
 async def test_payments_to_a_silent_peer_hinder_none_that_a_process_left_behind_them(
     pair: Neighbours, calls: LostCalls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.payments.settlements.AT_ONCE", 2)
+    monkeypatch.setattr("hansa.rooms.commerce.payments.settlement_worker.AT_ONCE", 2)
     paying = await abroad(pair)
     local = await pair.a.registry.agent()
     made = [

@@ -218,7 +218,7 @@ async def test_the_registry_card_states_the_terms_of_swaps(scene: Currencies):
 
 async def test_where_several_pools_have_a_currency_the_peer_has_to_be_named(scene: Currencies):
     # A second peer with that currency, which nobody asks.
-    await scene.a.registry.database.act(
+    await scene.a.registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO transfers_pool (peer, frame, currency, is_home, mode)"
             " SELECT 'spiffe://c.example/registry/c', 'c.example', currency, true, 'pool' FROM transfers_pool"
@@ -233,7 +233,7 @@ async def test_where_several_pools_have_a_currency_the_peer_has_to_be_named(scen
         answer = await scene.admin(scene.a, "/pools/BOB/fund", {"amount": "1"})
         assert await refusal(answer) == (409, "CURRENCY_AMBIGUOUS")
     finally:
-        await scene.a.registry.database.act(
+        await scene.a.registry.database.transaction(
             lambda tx: tx.execute("DELETE FROM transfers_pool WHERE frame = 'c.example'")
         )
 
@@ -259,7 +259,7 @@ async def test_a_pool_without_pending_swaps_is_closed_on_both_sides_and_each_tre
         assert await refusal(answer) == (404, "POOL_UNKNOWN")
         supply = await one.registry.supply()
         assert (supply["status"], supply["delta"]) == ("OK", "0")
-        left = await one.registry.database.look(
+        left = await one.registry.database.query(
             lambda tx: tx.fetchrow(
                 "SELECT (SELECT liquid FROM ledger_account WHERE did LIKE '%:system:fx:%') AS leg,"
                 " (SELECT count(*) FROM transfers_pool_act) AS acts"

@@ -9,7 +9,7 @@ from tests.registry import DatabaseFarm
 
 
 async def treasury(one: Neighbour) -> int:
-    units: int = await one.registry.database.look(
+    units: int = await one.registry.database.query(
         lambda tx: tx.fetchval("SELECT liquid FROM ledger_account WHERE did LIKE '%:system:treasury'")
     )
     return units

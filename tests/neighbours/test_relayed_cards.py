@@ -128,7 +128,7 @@ async def test_a_forged_relay_is_refused_counted_and_evidence_against_the_relay(
     counted = await three.reader.refused(three.relay)
     assert (counted["relayed_digest_mismatch"], counted["relayed_signature_invalid"]) == (1, 1)
     peer = await three.reader.peer(three.relay)
-    signals = await three.reader.registry.database.look(
+    signals = await three.reader.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM federation_peer_signal WHERE peer_id = $1 AND kind = 'card_refused'",
             peer.id,
@@ -156,13 +156,13 @@ async def test_a_home_is_verified_at_its_own_address_alone_and_tried_again_later
     address = three.home.public_url
     move = "UPDATE federation_peer SET registry_url = $1 WHERE ledger_id = $2"
     other = address.replace("127.0.0.1", "localhost")
-    await three.relay.registry.database.act(lambda tx: tx.execute(move, other, HOME))
+    await three.relay.registry.database.transaction(lambda tx: tx.execute(move, other, HOME))
     outcome = await three.arrive()
     assert outcome.refused["relayed_home_address_foreign"] >= 1
     assert (await three.reader.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
     assert [home["trouble"] for home in await three.homes()] == ["home_address_foreign"]
-    await three.relay.registry.database.act(lambda tx: tx.execute(move, address, HOME))
-    await three.reader.registry.database.act(
+    await three.relay.registry.database.transaction(lambda tx: tx.execute(move, address, HOME))
+    await three.reader.registry.database.transaction(
         lambda tx: tx.execute("UPDATE catalogue_home SET read_at = now() - interval '2 hours'")
     )
     await read(three.reader, three.relay)
@@ -173,19 +173,19 @@ async def test_a_home_is_verified_at_its_own_address_alone_and_tried_again_later
 async def test_of_two_relays_the_nearer_one_counts_while_it_may_be_read(three: Relayed):
     await three.arrive()
     database = three.reader.registry.database
-    (kept,) = await database.look(store.homes)
+    (kept,) = await database.query(store.homes)
     open_peers = [kept.peer_id, 777]
 
     async def offered(hop_distance: int, open_now: list[int]) -> bool:
         by_another: KeptHome = kept._replace(
             peer_id=777, relay_ledger_id="other.example", hop_distance=hop_distance
         )
-        return await database.act(lambda tx: store.keep_home(tx, by_another, open_now))
+        return await database.transaction(lambda tx: store.keep_home(tx, by_another, open_now))
 
     assert not await offered(3, open_peers)
     assert not await offered(2, open_peers)
     assert await offered(3, [777])
-    await database.act(lambda tx: store.keep_home(tx, kept, open_peers))
+    await database.transaction(lambda tx: store.keep_home(tx, kept, open_peers))
     assert [home["relay"] for home in await three.homes()] == [RELAY]
 
 
@@ -195,11 +195,11 @@ async def test_a_registry_that_begins_to_pass_on_reads_its_peers_anew_and_one_th
     agent = await three.home.registry.agent(name="Kept before")
     await three.arrive()
     database = three.relay.registry.database
-    await database.act(lambda tx: settle(tx, is_relay=False))
-    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
+    await database.transaction(lambda tx: settle(tx, is_relay=False))
+    assert await database.query(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
     await read(three.relay, three.home)
-    assert await database.look(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
-    await database.act(lambda tx: settle(tx, is_relay=True))
+    assert await database.query(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_signed_item")) == 0
+    await database.transaction(lambda tx: settle(tx, is_relay=True))
     await read(three.relay, three.home)
     assert (await three.item(agent.did))["card_data"]["name"] == "Kept before"
     assert not (await read(three.reader, three.relay)).refused
@@ -209,14 +209,14 @@ async def test_a_relay_brings_a_bounded_number_of_homes(three: Relayed, monkeypa
     agent = await three.home.registry.agent(name="One home too many")
     database = three.reader.registry.database
     await read(three.relay, three.home)
-    await database.act(lambda tx: tx.execute("DELETE FROM catalogue_home"))
-    await database.act(store.read_relays_anew)
+    await database.transaction(lambda tx: tx.execute("DELETE FROM catalogue_home"))
+    await database.transaction(store.read_relays_anew)
     monkeypatch.setattr(relayed, "HOMES_PER_RELAY_MAX", 0)
     outcome = await read(three.reader, three.relay)
     assert outcome.refused["relayed_homes_too_many"] >= 1
     assert await three.homes() == []
     monkeypatch.undo()
-    await database.act(store.read_relays_anew)
+    await database.transaction(store.read_relays_anew)
     await read(three.reader, three.relay)
     assert (await card_at(three.reader, agent.did))["name"] == "One home too many"
 
@@ -239,7 +239,7 @@ async def test_a_home_that_becomes_a_peer_is_read_itself(three: Relayed):
     await read(three.reader, three.home)
     assert (await card_at(three.reader, later.did))["name"] == "By relay no more"
     runtime = three.reader.registry.runtime
-    await runtime.database.act(lambda tx: federation.remove_peer(tx, None, runtime, HOME))
+    await runtime.database.transaction(lambda tx: federation.remove_peer(tx, None, runtime, HOME))
     await read(three.reader, three.relay)
     assert (await card_at(three.reader, agent.did))["name"] == "Soon near"
 
@@ -249,6 +249,6 @@ async def test_the_removal_of_a_relay_removes_what_it_brought(three: Relayed):
     await three.arrive()
     assert (await card_at(three.reader, agent.did))["name"] == "Gone with the relay"
     runtime = three.reader.registry.runtime
-    await runtime.database.act(lambda tx: federation.remove_peer(tx, None, runtime, RELAY))
+    await runtime.database.transaction(lambda tx: federation.remove_peer(tx, None, runtime, RELAY))
     assert (await three.reader.registry.get(f"/agents/by-did/{agent.did}")).status_code == 404
     assert await three.homes() == []

@@ -10,10 +10,10 @@ import pytest
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import federation, transfers
-from hansa.rooms.commerce.settlements.envelope import SignedReceipt, read_receipt
-from hansa.rooms.commerce.settlements.settlement import PAID_BY_ANOTHER_AWARD, Direction
-from hansa.rooms.commerce.settlements.store import SHOWN_MAX_CHARACTERS
-from hansa.rooms.commerce.settlements.taking_in import Sent, take_receipt
+from hansa.rooms.commerce.slash_settlements.envelope import SignedReceipt, read_receipt
+from hansa.rooms.commerce.slash_settlements.inbox import Sent, take_receipt
+from hansa.rooms.commerce.slash_settlements.settlement import PAID_BY_ANOTHER_AWARD, Direction
+from hansa.rooms.commerce.slash_settlements.store import SHOWN_MAX_CHARACTERS
 from hansa.rooms.federation.mailbox import delivery
 from tests.conversations.test_slash_settlements import Court, awards, typed, verified
 from tests.neighbours.agreeing_scene import AgreementAbroad
@@ -114,7 +114,7 @@ class Award:
     async def nothing_is_due(self) -> None:
         due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL"
         for one in (self.court.pair.a, self.court.pair.b):
-            assert await one.registry.database.look(lambda tx: tx.fetchval(due)) == 0
+            assert await one.registry.database.query(lambda tx: tx.fetchval(due)) == 0
 
 
 async def test_an_award_that_was_paid_is_confirmed_and_then_nothing_is_due(court: Court) -> None:
@@ -173,7 +173,7 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
     runtime, peer = court.pair.a.registry.runtime, await court.pair.a.peer(court.pair.b)
     calls = HeldAnswers(monkeypatch)
     assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
-    sent_at = await runtime.database.look(lambda tx: transfers.positions_in_chain(tx, peer.spiffe_id or ""))
+    sent_at = await runtime.database.query(lambda tx: transfers.positions_in_chain(tx, peer.spiffe_id or ""))
     await court.what_is_due_happens(court.pair.a)
     await put_back_later(court.pair.a, backup, dispute_id)
     # As much is slashed for the same request, and less is given for it.
@@ -186,7 +186,7 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
         if isinstance(read, SignedReceipt)
     ]
     sent = Sent(Direction.AWARDED, sent_at)
-    await runtime.database.act(lambda tx: take_receipt(tx, peer, late, sent))
+    await runtime.database.transaction(lambda tx: take_receipt(tx, peer, late, sent))
     assert (await award.awarded(dispute_id))["status"] == "SLASHED"
     await award.messages_pass()
     settled, owed = await awards(court, dispute_id)
@@ -194,7 +194,7 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
     compensation = (
         "SELECT compensation FROM commerce_settlement WHERE direction = 'awarded' AND dispute_id = $1"
     )
-    kept = await runtime.database.look(lambda tx: tx.fetchval(compensation, dispute_id))
+    kept = await runtime.database.query(lambda tx: tx.fetchval(compensation, dispute_id))
     assert kept == parse_amount("7")
     (paid,) = await verified(court, court.pair.a, settled, by=court.pair.b)
     assert paid["type"] == "slash-paid"
@@ -276,7 +276,7 @@ async def test_an_award_is_refused_for_good_where_the_one_that_was_paid_cannot_b
         f"UPDATE commerce_settlement SET {makes_it_unshown}, next_at = NULL"
         " WHERE direction = 'owed' AND dispute_id = $1"
     )
-    await court.pair.b.registry.database.act(lambda tx: tx.execute(unshown, dispute_id))
+    await court.pair.b.registry.database.transaction(lambda tx: tx.execute(unshown, dispute_id))
     await put_back_later(court.pair.a, backup, dispute_id)
     assert (await court.rule(dispute_id, slash="6", compensation="6")).status_code == 200
     await award.messages_pass()

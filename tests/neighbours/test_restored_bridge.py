@@ -72,7 +72,7 @@ async def both_agree(pair: Neighbours) -> None:
         assert await crossing_of(one) == "open"
         due = "SELECT count(*) FROM {} WHERE next_at IS NOT NULL"
         for table in ("transfers_bridge_saga", "transfers_bridge_decision"):
-            assert await one.registry.database.look(lambda tx: tx.fetchval(due.format(table))) == 0  # noqa: B023
+            assert await one.registry.database.query(lambda tx: tx.fetchval(due.format(table))) == 0  # noqa: B023
 
 
 async def redeemed(holder: TestAgent, receiver: TestAgent, amount: str) -> str:
@@ -160,15 +160,15 @@ async def test_what_was_minted_and_cannot_be_locked_again_stops_crossing_until_t
         409,
         "PEER_REWOUND",
     )
-    (undecided,) = await database.look(transfers.undecided_transfers)
+    (undecided,) = await database.query(transfers.undecided_transfers)
     assert (str(undecided.transfer_id), undecided.state) == (saga_id, "in_doubt")
     amount = Minor(parse_amount("60"))
-    await database.act(
+    await database.transaction(
         lambda tx: ledger.grant(tx, payee=book.shortfall, amount=amount, ref="a shortfall", book=book)
     )
     await heal(pair)
     assert (await status(alice, saga_id))["state"] == "COMPLETED"
-    holding = await database.look(lambda tx: ledger.balance_of(tx, book.shortfall))
+    holding = await database.query(lambda tx: ledger.balance_of(tx, book.shortfall))
     assert holding.liquid == 0
     await both_agree(pair)
 

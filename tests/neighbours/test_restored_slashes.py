@@ -73,7 +73,7 @@ async def test_a_slash_that_its_registry_forgot_is_applied_again_without_an_admi
     assert (await typed(court.pair.b, "DisputeSlash", bob.did))["amount"] == "15"
     due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL"
     for one in (court.pair.a, court.pair.b):
-        assert await one.registry.database.look(lambda tx: tx.fetchval(due)) == 0
+        assert await one.registry.database.query(lambda tx: tx.fetchval(due)) == 0
 
 
 async def uncollected(court: Court) -> tuple[dict[str, Any], TestAgent]:
@@ -98,7 +98,7 @@ async def pause_of(court: Court, opened: dict[str, Any]) -> float:
     await run_scheduled_transactions(court.pair.a.registry.runtime, DUE)
     await run_due(court.pair.a.registry.runtime, DELIVERY)
     pause = "SELECT extract(epoch FROM next_at - now()) FROM commerce_settlement WHERE settlement_id = $1"
-    found = await court.pair.a.registry.database.look(lambda tx: tx.fetchval(pause, opened["settlement_id"]))
+    found = await court.pair.a.registry.database.query(lambda tx: tx.fetchval(pause, opened["settlement_id"]))
     return float(found)
 
 
@@ -124,7 +124,7 @@ async def test_a_slash_of_a_defendant_with_nothing_left_stays_open_and_is_collec
         )
     due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL"
     for one in (court.pair.a, court.pair.b):
-        assert await one.registry.database.look(lambda tx: tx.fetchval(due)) == 0
+        assert await one.registry.database.query(lambda tx: tx.fetchval(due)) == 0
 
 
 async def test_an_administrator_of_the_asking_registry_writes_an_uncollected_slash_off_with_a_reason(
@@ -238,7 +238,7 @@ async def test_a_dispute_after_a_restore_gets_no_number_of_one_that_was_lost(cou
     await put_back(court.pair.a, backup)
     # No registry is restored within the second in which the dispute was filed.
     since = "SELECT extract(epoch FROM clock_timestamp() - timestamptz '2025-01-01 00:00:00+00')"
-    while await court.pair.a.registry.database.look(lambda tx: tx.fetchval(since)) < lost["dispute_id"]:  # noqa: ASYNC110
+    while await court.pair.a.registry.database.query(lambda tx: tx.fetchval(since)) < lost["dispute_id"]:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     opened = await court.ruled(*await court.parties(), slash="10", compensation="8")
     assert opened["dispute_id"] > lost["dispute_id"]

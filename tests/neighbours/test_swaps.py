@@ -11,8 +11,8 @@ import pytest
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
-from hansa.rooms.auditor.across import compare_with_peers
-from hansa.rooms.transfers.crossing import gathering_swaps
+from hansa.rooms.auditor.cross_registry import compare_with_peers
+from hansa.rooms.transfers.crossing import swap_batch as gathering_swaps
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.reserving import CrossingRequest
 from tests.neighbours.crossing_scene import LostCalls, across, deadlines_pass, open_rows, refusal, run
@@ -155,7 +155,7 @@ async def test_a_quote_is_of_its_agent_amount_and_minute(scene: Currencies):
     assert await refusal(await send(alice, bob, "4", quote_id=by)) == (422, "QUOTE_DIFFERS")
     assert await refusal(await send(alice, other, "5", quote_id=by)) == (422, "NOT_A_SWAP")
     assert (await send(alice, bob, "5", quote_id="none")).status_code == 422
-    await scene.a.registry.database.act(
+    await scene.a.registry.database.transaction(
         lambda tx: tx.execute("UPDATE transfers_quote SET expires_at = now() - interval '1 second'")
     )
     assert await refusal(await send(alice, bob, "5", quote_id=by)) == (409, "QUOTE_ENDED")
@@ -209,7 +209,7 @@ async def test_concurrent_pieces_never_lower_k(scene: Currencies):
 
     statuses = await asyncio.gather(*(piece(n) for n in range(50)))
     assert set(statuses) == {200}
-    await scene.a.registry.database.act(
+    await scene.a.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE transfers_sent SET deadline = now() WHERE state = 'reserved' AND transfer_id::text < '4'"
         )
@@ -281,7 +281,7 @@ async def test_a_peer_that_aborts_a_swap_for_which_this_registry_was_prepared_lo
             assert await refusal(await send(bob, alice, "5")) == (503, "CROSSING_TIMEOUT")
     await scene.settle()
     peer = await scene.a.peer(scene.b)
-    signals = await scene.a.registry.database.look(
+    signals = await scene.a.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM federation_peer_signal WHERE peer_id = $1 AND kind = 'swap_aborted'",
             peer.id,
@@ -338,7 +338,7 @@ async def test_a_swap_leaves_transit_as_it_was_and_counts_in_the_audit_across_in
         return {pair["currency"]: pair for pair in answer.json()["pairs"]}
 
     async def transit(one: Neighbour) -> int:
-        found: int = await one.registry.database.look(
+        found: int = await one.registry.database.query(
             lambda tx: tx.fetchval("SELECT sum(transit) FROM ledger_account")
         )
         return found
@@ -415,16 +415,16 @@ async def test_statements_and_events_name_both_currencies(scene: Currencies):
 
 async def grant(one: Neighbour, agent: TestAgent, granted: int) -> None:
     book = ledger.Book.of(one.registry.settings)
-    await one.registry.database.act(
+    await one.registry.database.transaction(
         lambda tx: ledger.grant(tx, payee=agent.did, amount=Minor(granted * 10**8), ref="test", book=book)
     )
 
 
 async def an_hour_passes(one: Neighbour) -> None:
-    await one.registry.database.act(
+    await one.registry.database.transaction(
         lambda tx: tx.execute("UPDATE transfers_pool_minute SET minute = minute - interval '61 minutes'")
     )
-    await one.registry.database.act(
+    await one.registry.database.transaction(
         lambda tx: tx.execute("UPDATE transfers_pool SET base_at = base_at - interval '61 minutes'")
     )
 

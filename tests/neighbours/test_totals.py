@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import federation, ledger
-from hansa.rooms.auditor.across import compare_with_peers, exchange, routes
-from hansa.rooms.auditor.across.exchange import own_id, own_totals
-from hansa.rooms.auditor.across.rules import Totals
-from hansa.rooms.auditor.across.statements import signed_statement
+from hansa.rooms.auditor.cross_registry import compare_with_peers, exchange, routes
+from hansa.rooms.auditor.cross_registry.exchange import own_id, own_totals
+from hansa.rooms.auditor.cross_registry.rules import Totals
+from hansa.rooms.auditor.cross_registry.statements import signed_statement
 from hansa.rooms.transfers import confirmed_between
 from tests.neighbours.crossing_scene import across, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
@@ -35,7 +35,7 @@ class Border:
     async def carry_out(self, one: Neighbour, *steps: Any) -> None:
         book = ledger.Book.of(one.registry.settings)
         orders = [step.order(book) for step in steps]
-        await one.registry.database.act(lambda tx: ledger.apply(tx, orders, book))
+        await one.registry.database.transaction(lambda tx: ledger.apply(tx, orders, book))
 
     async def send(self, transfer: UUID) -> None:
         reserve = ledger.ReserveOut("b.example", transfer, self.sender.did, AMOUNT)
@@ -47,7 +47,9 @@ class Border:
 
     async def confirm(self, transfer: UUID) -> None:
         book = ledger.Book.of(self.a.registry.settings)
-        await self.a.registry.database.act(lambda tx: ledger.confirm_out(tx, "b.example", [transfer], book))
+        await self.a.registry.database.transaction(
+            lambda tx: ledger.confirm_out(tx, "b.example", [transfer], book)
+        )
 
     async def compare(self) -> None:
         for one in (self.a, self.b):
@@ -144,7 +146,9 @@ async def test_a_confirmed_transfer_that_the_peer_lost_is_named_on_both_sides(bo
     await border.send(transfer)
     await border.credit(transfer)
     await border.confirm(transfer)
-    await border.b.registry.database.act(lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = 0"))
+    await border.b.registry.database.transaction(
+        lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = 0")
+    )
     await border.compare()
     assert (await border.pair(border.a))["delta"] == "-10"
     # At b the gap of its own transit account counts as well.
@@ -195,7 +199,7 @@ async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both
                 found = await border.pair(one)
                 assert (found["disputed"], found["delta"]) == ("0", "0"), "no false disagreement"
         # A credit that nobody sent, far less than what is in transit.
-        await border.b.registry.database.act(
+        await border.b.registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE ledger_corridor SET committed_in = committed_in + 1; UPDATE ledger_account SET transit = transit - 1"
                 " WHERE kind = 'system' AND did LIKE '%transit%'"
@@ -207,7 +211,7 @@ async def test_while_units_cross_without_a_pause_one_minor_unit_is_named_on_both
         for one in (border.a, border.b):
             found = await border.pair(one)
             assert (found["disputed"], found["delta"]) == ("0.00000001", "0.00000001")
-        await border.b.registry.database.act(
+        await border.b.registry.database.transaction(
             lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = committed_in - 2")
         )
         for _ in range(2):
@@ -225,12 +229,12 @@ async def test_a_total_at_a_place_counts_what_the_receipts_up_to_there_confirm_a
         await settle(border.a, border.b)
     places = [
         (row["receipt_epoch"], row["receipt_seq"])
-        for row in await a.database.look(lambda tx: tx.fetch("SELECT * FROM transfers_sent ORDER BY amount"))
+        for row in await a.database.query(lambda tx: tx.fetch("SELECT * FROM transfers_sent ORDER BY amount"))
     ]
     assert places == sorted(set(places))
     assert places == [
         (row["entry_epoch"], row["entry_seq"])
-        for row in await b.database.look(
+        for row in await b.database.query(
             lambda tx: tx.fetch("SELECT * FROM transfers_received ORDER BY amount")
         )
     ]
@@ -253,7 +257,7 @@ async def test_a_peer_that_states_no_place_is_compared_by_bounds(
     monkeypatch.setattr(routes, "own_totals", without_place)
     await border.compare()
     assert (await border.pair(border.a))["disputed"] == "0"
-    await border.b.registry.database.act(
+    await border.b.registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_corridor SET committed_in = committed_in + 1")
     )
     await border.compare()
@@ -276,7 +280,7 @@ async def test_nothing_is_confirmed_that_was_not_committed(border: Border):
 async def test_a_peer_that_cannot_be_reached_leaves_the_last_comparison(border: Border):
     await border.send(uuid4())
     await border.compare()
-    await border.a.registry.database.act(
+    await border.a.registry.database.transaction(
         lambda tx: tx.execute("UPDATE federation_peer SET federation_base_url = 'https://127.0.0.1:9'")
     )
     await compare_with_peers(border.a.registry.runtime)

@@ -251,7 +251,7 @@ async def test_an_operator_that_the_frame_removed_is_refused_by_the_others_until
     frame = trade.frame.registry
     await read_roster(north.registry.runtime)
     assert (await north.peer(south)).is_open
-    await frame.database.act(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
+    await frame.database.transaction(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
     with monkeypatch.context() as patch:
         patch.setattr(operators.roster, "call_peer", away)
         with pytest.raises(PutOff):
@@ -271,10 +271,10 @@ async def test_an_operator_that_the_frame_removed_is_refused_by_the_others_until
 
 async def test_a_quarantine_by_an_administrator_does_not_end_with_the_list_of_the_frame(trade: Trade):
     north, database = trade.pair.a, trade.pair.a.registry.database
-    await database.act(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
+    await database.transaction(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
     await read_roster(north.registry.runtime)
     assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
-    await database.act(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
+    await database.transaction(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
 
 
 @pytest.mark.parametrize("is_removed", [False, True], ids=["certified", "removed"])
@@ -289,7 +289,7 @@ async def test_without_an_answer_of_the_frame_for_a_day_nothing_new_crosses_betw
     if is_removed:
         # Without its frame a removed operator does not learn whose the sender is.
         await settle(north, south)
-        await frame.database.act(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
+        await frame.database.transaction(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
     with monkeypatch.context() as patch:
         patch.setattr(operators.roster, "call_peer", away)
         for hours, reason in ((23, None), (25, UNKNOWN)):
@@ -315,12 +315,12 @@ async def test_a_quarantine_by_an_administrator_stays_while_the_frame_does_not_a
     trade: Trade, monkeypatch: pytest.MonkeyPatch
 ):
     north, database = trade.pair.a, trade.pair.a.registry.database
-    await database.act(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
+    await database.transaction(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
     await run(north, "UPDATE federation_peer SET roster_read_at = now() - interval '2 days'")
     with monkeypatch.context() as patch:
         patch.setattr(operators.roster, "call_peer", away)
         with pytest.raises(PutOff):
             await read_roster(north.registry.runtime)
     assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
-    await database.act(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
+    await database.transaction(lambda tx: release_peer(tx, None, SOUTH, "It does not."))
     await read_roster(north.registry.runtime)

@@ -56,7 +56,7 @@ async def observed(pair: Neighbours, *, crossings: int, disputes_lost: int) -> s
         "UPDATE federation_peer SET total_interactions = total_interactions + $1",
         crossings + disputes_lost,
     )
-    await pair.a.registry.database.act(lambda tx: classify_peers(tx, pair.a.registry.runtime))
+    await pair.a.registry.database.transaction(lambda tx: classify_peers(tx, pair.a.registry.runtime))
     return (await pair.a.peer(pair.b)).trust_state
 
 
@@ -139,7 +139,7 @@ async def test_a_request_without_an_answer_is_evidence_once_an_hour(
     calls.loses = lambda _: "request"
     peer = await pair.a.peer(pair.b)
     for _ in range(2):
-        await pair.a.registry.database.act(lambda tx: jobs.enqueue(tx, PEER_CARDS.name, str(peer.id)))
+        await pair.a.registry.database.transaction(lambda tx: jobs.enqueue(tx, PEER_CARDS.name, str(peer.id)))
         await time_passes(pair.a.registry.runtime, 3600)
         await run_due(pair.a.registry.runtime, PEER_CARDS)
     assert (await public_report(pair))["evidence"]["unanswered"] == 1

@@ -52,7 +52,7 @@ async def test_a_licence_counts_no_longer_than_the_lists_it_rests_on(network: Ne
 async def test_an_older_list_never_replaces_a_newer_one(network: Network):
     b = network.pair.b
     await network.refresh(b)
-    rows = await b.registry.database.look(
+    rows = await b.registry.database.query(
         lambda tx: tx.fetch("SELECT trust_domain, kid, list, generated_at FROM federation_licence_list")
     )
     (kept,) = rows
@@ -61,7 +61,7 @@ async def test_an_older_list_never_replaces_a_newer_one(network: Network):
     )
     await network.refresh(b)
     assert (
-        await b.registry.database.look(lambda tx: tx.fetchval("SELECT list FROM federation_licence_list"))
+        await b.registry.database.query(lambda tx: tx.fetchval("SELECT list FROM federation_licence_list"))
         == "newer"
     )
     assert kept["trust_domain"] == "a.example"
@@ -135,7 +135,7 @@ async def test_crossing_goes_on_while_a_frame_rotates_its_licence_signing_key(ne
     a, b = network.pair.a, network.pair.b
     runtime_a, runtime_b = a.registry.runtime, b.registry.runtime
     settings = network.settings(b)
-    new = await runtime_b.database.act(
+    new = await runtime_b.database.transaction(
         lambda tx: federation.rotate_licensing_key(tx, None, settings, runtime_b.seal, reason=None)
     )
     assert new.is_waiting
@@ -144,13 +144,13 @@ async def test_crossing_goes_on_while_a_frame_rotates_its_licence_signing_key(ne
         assert await network.outcome(one, other) == "crosses"
     subject = Subject("b.example", "registry-b", b.public_url)
     request = CertificateRequest(subject, "founding", new.public_key, None, states_term=False)
-    issued = await runtime_a.database.act(
+    issued = await runtime_a.database.transaction(
         lambda tx: federation.issue_certificate(tx, None, runtime_a.settings, runtime_a.seal, request)
     )
     genesis = await runtime_a.database.read(lambda tx: federation.held_licence(tx, runtime_a.settings))
     assert genesis is not None
     delivered = Delivered(issued.certificate, [genesis.network.certificate])
-    await runtime_b.database.act(
+    await runtime_b.database.transaction(
         lambda tx: federation.join_network(tx, None, settings, runtime_b.seal, delivered)
     )
     assert await runtime_b.database.read(federation.licensing_public_key) == new.public_key

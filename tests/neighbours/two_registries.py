@@ -58,7 +58,7 @@ class Neighbour:
     async def peer(self, other: "Neighbour") -> PeerRecord:
         """What this registry keeps of the other one."""
         ledger_id = other.registry.settings.ledger_id
-        return await self.registry.database.look(lambda tx: federation.peer_by_name(tx, ledger_id))
+        return await self.registry.database.query(lambda tx: federation.peer_by_name(tx, ledger_id))
 
     async def call(self, other: "Neighbour", method: str, path: str, body: Any = None) -> Answer:
         """Call a route of the other one over mutual TLS, as the service does."""
@@ -71,7 +71,7 @@ class Neighbour:
     async def refused(self, other: "Neighbour") -> dict[str, int]:
         """What this registry counted as refused of the other one, by reason."""
         peer = await self.peer(other)
-        counted = await self.registry.database.look(lambda tx: federation.refusals_of(tx, [peer]))
+        counted = await self.registry.database.query(lambda tx: federation.refusals_of(tx, [peer]))
         return counted[peer.id]
 
 
@@ -135,7 +135,7 @@ async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
     expected = ExpectedRegistry(trust_domain, one.settings.trust_domain)
     verified = judge_card(card.text, keys.text, expected, now=datetime.now(UTC))
     new = NewPeer(other.settings.base_url, bundle, "approved", card=verified)
-    return await one.database.act(lambda tx: federation.add_peer(tx, new))
+    return await one.database.transaction(lambda tx: federation.add_peer(tx, new))
 
 
 @asynccontextmanager

@@ -62,7 +62,7 @@ class Side:
         return self.registry.settings.trust_domain
 
     async def rows(self, statement: str, *values: object) -> dict[str, tuple[str, int]]:
-        found = await self.registry.database.look(lambda tx: tx.fetch(statement, *values))
+        found = await self.registry.database.query(lambda tx: tx.fetch(statement, *values))
         return {row["transfer_id"]: (row["state"], row["amount"]) for row in found}
 
     async def restart_on(self, dsn: str, stack: AsyncExitStack) -> None:
@@ -77,7 +77,7 @@ class Side:
 
     async def still_open(self) -> int:
         """What is not closed yet; it is due now."""
-        count: int = await self.registry.database.act(lambda tx: tx.fetchval(_TIME_PASSES))
+        count: int = await self.registry.database.transaction(lambda tx: tx.fetchval(_TIME_PASSES))
         return count
 
 
@@ -124,7 +124,7 @@ class Crossing:
     async def _open(self) -> list[Any]:
         """What is not closed, with its peer and job, for the message of a failure."""
         found = [
-            await side.registry.database.look(lambda tx, statement=statement: tx.fetch(statement))
+            await side.registry.database.query(lambda tx, statement=statement: tx.fetch(statement))
             for side in self.sides
             for statement in _OPEN
         ]

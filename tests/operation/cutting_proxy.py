@@ -24,9 +24,9 @@ class CuttingProxy:
     _eased: asyncio.Event = field(default_factory=asyncio.Event)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
-    def meet(self, trouble: str, bytes_before_cut: int = 0) -> None:
-        """Begin a trouble."""
-        self.trouble, self.bytes_before_cut = trouble, bytes_before_cut
+    def meet(self, error: str, bytes_before_cut: int = 0) -> None:
+        """Begin a error."""
+        self.trouble, self.bytes_before_cut = error, bytes_before_cut
         self._eased.clear()
 
     def ease(self) -> None:

@@ -116,7 +116,7 @@ async def held(side: Side, step: Step) -> AsyncIterator[Held]:
 
 async def is_done(side: Side, step: Step, payer: str) -> bool:
     """Whether the newest transfer of this payer is past the commit of the step at this registry."""
-    row = await side.registry.database.look(
+    row = await side.registry.database.query(
         lambda tx: tx.fetchval(
             f"SELECT {step.done} FROM {step.table} WHERE sender_did = $1 ORDER BY created_at DESC LIMIT 1",
             payer,

@@ -293,9 +293,9 @@ async def find_what_is_wrong(
         await connection.execute(_HELD)
         await connection.execute(_RECORDED)
         await _load(connection, operations)
-        for condition, trouble, query in _QUERIES:
+        for condition, error, query in _QUERIES:
             rows = await connection.fetch(query)
-            findings += [Finding(condition, f"{trouble}: {dict(row)}") for row in rows[:SHOWN_AT_MOST]]
+            findings += [Finding(condition, f"{error}: {dict(row)}") for row in rows[:SHOWN_AT_MOST]]
     return findings
 
 

@@ -156,7 +156,7 @@ async def later(dsn: str, age: timedelta) -> None:
 async def roots_known(one: Side, other: Side) -> list[object]:
     """The roots of the other registry that this one stores."""
     statement = "SELECT bundle FROM federation_peer WHERE trust_domain = $1"
-    bundle = await one.registry.database.look(lambda tx: tx.fetchval(statement, other.frame))
+    bundle = await one.registry.database.query(lambda tx: tx.fetchval(statement, other.frame))
     keys: list[object] = (json.loads(bundle) if isinstance(bundle, str) else bundle)["keys"]
     return keys
 

@@ -122,7 +122,7 @@ class Sagas:
 
     async def note_interrupted(self) -> None:
         for side in (self.a, self.b):
-            rows = await side.registry.database.look(lambda tx: tx.fetch(_UNDER_WAY))
+            rows = await side.registry.database.query(lambda tx: tx.fetch(_UNDER_WAY))
             self.interrupted |= {row[0] for row in rows}
 
     async def heal(self) -> None:
@@ -132,7 +132,7 @@ class Sagas:
         while True:
             await self.approve()
             left = [
-                await side.registry.database.act(lambda tx: tx.fetchval(_TIME_PASSES))
+                await side.registry.database.transaction(lambda tx: tx.fetchval(_TIME_PASSES))
                 for side in (self.a, self.b)
             ]
             if left == [0, 0]:
@@ -141,7 +141,7 @@ class Sagas:
             await asyncio.sleep(0.2)
 
     async def pool(self, side: Side) -> dict[str, Any]:
-        row = await side.registry.database.look(lambda tx: tx.fetchrow(_POOL))
+        row = await side.registry.database.query(lambda tx: tx.fetchrow(_POOL))
         assert row is not None
         return dict(row)
 
@@ -165,7 +165,7 @@ class Sagas:
         asked, decided = [
             {row["dispute_id"]: tuple(row.values())[1:3] for row in rows}
             for rows in [
-                await side.registry.database.look(lambda tx: tx.fetch(_SLASHES)) for side in (self.a, self.b)
+                await side.registry.database.query(lambda tx: tx.fetch(_SLASHES)) for side in (self.a, self.b)
             ]
         ]
         assert asked == decided

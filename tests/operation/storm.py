@@ -174,10 +174,10 @@ class Storm:
         asked = self._history.ask(key, kind, request)
         try:
             read = await response
-        except httpx2.TransportError as trouble:
-            unsent = isinstance(trouble, httpx2.ConnectError | httpx2.ConnectTimeout)
+        except httpx2.TransportError as error:
+            unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
             self._history.lose(asked, was_sent=not unsent)
-            raise NoAnswer from trouble
+            raise NoAnswer from error
         answer = Answer(
             read.status_code,
             read.text,
@@ -215,8 +215,8 @@ class Storm:
         """Ask for something whose loss does not matter. Raises: NoAnswer."""
         try:
             read = await self._http.post(path, headers={**(headers or {}), **self._elsewhere()}, **request)
-        except httpx2.TransportError as trouble:
-            raise NoAnswer from trouble
+        except httpx2.TransportError as error:
+            raise NoAnswer from error
         if read.status_code == 503:
             raise NoAnswer
         assert read.is_success, f"{path}: {read.status_code} {read.text}"

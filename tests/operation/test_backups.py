@@ -135,7 +135,7 @@ async def prove_restored(
     database = Database(await copy.database(), pool_size=1)
     await database.open()
     try:
-        verdict = await database.act(auditor.audit_from_zero, one_snapshot=True)
+        verdict = await database.transaction(auditor.audit_from_zero, one_snapshot=True)
     finally:
         await database.close()
     assert verdict.status == "OK"
@@ -157,7 +157,7 @@ async def fill(registry: TestRegistry) -> None:
     administrator = await registry.administrator("admin_platform")
     developer = await registry.developer()
     one, other = await developer.agent(), await registry.agent()
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO ledger_account (did, kind) SELECT 'did:hansa:north.test:quiet-' || n, 'agent'"
             " FROM generate_series(1, 100) n"
@@ -167,7 +167,7 @@ async def fill(registry: TestRegistry) -> None:
     hook = {"url": "https://receiver.example.org/hook", "event_types": ["*"]}
     answer = await registry.post("/developers/webhooks", json=hook, headers=developer.headers)
     assert answer.status_code == 201, answer.text
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO notifications_webhook_delivery (id, webhook_id, event_type, payload)"
             " VALUES ('msg_' || repeat('a', 24), $1, 'agent.onboarded', '{}')",
@@ -175,7 +175,7 @@ async def fill(registry: TestRegistry) -> None:
         )
     )
     mail = OutgoingMail("owner@example.org", "Waits", "A mail that waits.", good_for=timedelta(days=1))
-    await registry.database.act(lambda tx: enqueue_mail(tx, registry.runtime.seal, mail))
+    await registry.database.transaction(lambda tx: enqueue_mail(tx, registry.runtime.seal, mail))
     forgotten = await registry.post("/auth/forgot-password", json={"email": developer.email})
     assert forgotten.status_code in {200, 202}, forgotten.text
     snapshot = await registry.post("/admin/projection-snapshot", headers=administrator.headers)
@@ -197,7 +197,7 @@ async def is_superuser(dsn: str) -> bool:
 
 
 async def waiting(registry: TestRegistry) -> dict[str, int]:
-    row = await registry.database.look(
+    row = await registry.database.query(
         lambda tx: tx.fetchrow(
             "SELECT (SELECT count(*) FROM plumbing_letter) AS mails, (SELECT count(*) FROM people_forgotten_password)"
             " AS forgotten, (SELECT count(*) FROM notifications_webhook_delivery WHERE status = 'pending') AS deliveries"
@@ -224,9 +224,9 @@ async def test_a_copy_restored_by_an_ordinary_role_has_name_keys_and_balances_an
         headers = {"Authorization": f"Bearer {login.json()['access_token']}"}
         snapshot = await copy.post("/admin/projection-snapshot", headers=headers)
         assert snapshot.status_code == 200, snapshot.text
-        verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)
+        verdict = await copy.database.transaction(auditor.audit_from_zero, one_snapshot=True)
         assert verdict.status == "OK"
-        acts = await copy.database.look(lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act"))
+        acts = await copy.database.query(lambda tx: tx.fetch("SELECT act FROM plumbing_admin_act"))
         assert "registry.restore" in [act["act"] for act in acts]
 
 

@@ -138,10 +138,10 @@ def test_thresholds_of_peer_trust_that_contradict_each_other_are_refused(
 ):
     for name, value in variables.items():
         monkeypatch.setenv(f"PEER_TRUST_{name}", value)
-    with pytest.raises(BadSetting, match="are refused; allowed ") as trouble:
+    with pytest.raises(BadSetting, match="are refused; allowed ") as error:
         read_settings()
-    assert refused in str(trouble.value)
-    assert len(str(trouble.value).splitlines()) == 1
+    assert refused in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_a_jurisdiction_profile_is_refused_with_the_member_that_is_wrong(
 ):
     (tmp_path / "profile.json").write_text(json.dumps(PROFILE | change))
     monkeypatch.setenv("JURISDICTION_PROFILE", str(tmp_path / "profile.json"))
-    with pytest.raises(BadSetting, match=r"^JURISDICTION_PROFILE='") as trouble:
+    with pytest.raises(BadSetting, match=r"^JURISDICTION_PROFILE='") as error:
         read_settings()
-    assert reason in str(trouble.value)
-    assert len(str(trouble.value).splitlines()) == 1
+    assert reason in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
 
 
 def test_a_jurisdiction_profile_without_a_member_or_of_another_form_is_refused(

@@ -79,8 +79,8 @@ async def test_contracts_that_run_while_the_registry_is_killed_come_to_the_end_o
                 for walk in walks:
                     while ended_as(await walk.read()) != ENDS[walk.course]:  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
-    assert [list(row) for row in await registry.database.look(lambda tx: tx.fetch(_ENDINGS))] == []
-    assert await registry.database.look(lambda tx: tx.fetchval(_COMPLETED)) == paid_among(walks)
+    assert [list(row) for row in await registry.database.query(lambda tx: tx.fetch(_ENDINGS))] == []
+    assert await registry.database.query(lambda tx: tx.fetchval(_COMPLETED)) == paid_among(walks)
     for place, (contractor, provider) in enumerate(pairs):
         earned = AMOUNT * paid_among(walks[place::PAIRS])
         assert await agreements.balances(provider) == (str(float(HELD + earned)).removesuffix(".0"), "0")
@@ -117,11 +117,11 @@ async def test_a_ruling_killed_between_its_statements_has_done_nothing_and_is_do
             disputing, served, filed["id"], (statement, {"alice": alice, "bob": bob}[party].did)
         )
     assert await held_by(disputing, alice, bob) == before
-    assert await registry.database.look(lambda tx: tx.fetchval(_RULED)) == 0
+    assert await registry.database.query(lambda tx: tx.fetchval(_RULED)) == 0
     ruled = await disputing.rule(filed, **RULING)
     assert (ruled["slash_applied"], ruled["compensation_amount"]) == ("50", "20")
     assert await disputing.rule(filed, **RULING) == ruled
-    assert await registry.database.look(lambda tx: tx.fetchval(_RULED)) == 3
+    assert await registry.database.query(lambda tx: tx.fetchval(_RULED)) == 3
     await disputing.agreements.prove()
 
 
@@ -155,7 +155,7 @@ async def all_of(walks: list[Walk], act: Callable[[Walk], Awaitable[None]]) -> N
 async def walk_to_its_end(walk: Walk, registry: TestRegistry) -> None:
     await walk.end()
     if walk.course == "left to its deadline":
-        await registry.database.act(lambda tx: make_due(tx, walk.contract_id))
+        await registry.database.transaction(lambda tx: make_due(tx, walk.contract_id))
 
 
 async def make_due(tx: Tx, contract_id: int) -> None:

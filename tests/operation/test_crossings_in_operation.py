@@ -41,9 +41,9 @@ async def crossing(
 
 @pytest.mark.parametrize(("step", "moment"), KILLS)
 async def test_a_registry_killed_before_or_after_the_commit_of_a_step_credits_once_or_returns_the_units(
-    crossing: Crossing, step: str, moment: str
+    crossing: Crossing, step: str, timestamp: str
 ) -> None:
-    kill = _kill_before if moment == "before" else _kill_after
+    kill = _kill_before if timestamp == "before" else _kill_after
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         await kill(crossing, http, STEPS[step])
     await crossing.heal()
@@ -100,8 +100,8 @@ async def test_whatever_is_cut_frozen_delayed_doubled_or_killed_the_books_agree_
 
 
 async def play(crossing: Crossing, random: Random) -> None:
-    """Some transfers in each direction, and one trouble in their midst."""
-    trouble = random.choice(TROUBLES)
+    """Some transfers in each direction, and one error in their midst."""
+    error = random.choice(TROUBLES)
     sender, receiver = random.sample(crossing.sides, 2)
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         sending = asyncio.gather(
@@ -110,12 +110,12 @@ async def play(crossing: Crossing, random: Random) -> None:
         )
         # The moment is drawn: no step of the protocol is waited for.
         await asyncio.sleep(random.uniform(*MOMENT_SECONDS))
-        if trouble.startswith("kill"):
-            killed = sender if trouble == "kill the sender" else receiver
+        if error.startswith("kill"):
+            killed = sender if error == "kill the sender" else receiver
             await killed.process.kill()
             await killed.process.start()
         else:
-            receiver.proxy.meet(trouble, random.randrange(4000))
+            receiver.proxy.meet(error, random.randrange(4000))
             await asyncio.sleep(random.uniform(*MOMENT_SECONDS))
             receiver.proxy.ease()
         await sending

@@ -52,8 +52,8 @@ async def copy_database(source: str, target: str, file: Path) -> None:
         process = await asyncio.create_subprocess_exec(
             installed() / "bin" / command[0], *command[1:], stderr=PIPE
         )
-        _, trouble = await process.communicate()
-        assert process.returncode == 0, trouble.decode()
+        _, failure = await process.communicate()
+        assert process.returncode == 0, failure.decode()
 
 
 async def test_projections_audit_and_readers_agree_after_a_dump_and_restore_and_a_true_difference_is_found(
@@ -75,11 +75,11 @@ async def test_projections_audit_and_readers_agree_after_a_dump_and_restore_and_
             assert (await one.transfer(other, "1")).status_code == 200
             answer = await registry.post(PATH, headers=administrator.headers)
             assert answer.status_code == 200, answer.text
-        verdict = await registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+        verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
         assert (verdict.status, verdict.supply.delta) == ("OK", 0)
         path = f"/events/?limit=500&event_type=TokensTransferred&next={page['position']}"
         assert len((await registry.get(path, headers=registry.internal)).json()["items"]) == 2
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", one.did)
         )
         answer = await registry.post(PATH, headers=administrator.headers)

@@ -30,7 +30,7 @@ async def test_a_served_registry_computes_an_epoch_for_each_day_once(start_regis
     assert (await payments.settle(made["token"], wait=10)).json()["status"] == "settled"
 
     async def count(table: str) -> int:
-        return int(await registry.database.look(lambda tx: tx.fetchval(f"SELECT count(*) FROM {table}")))
+        return int(await registry.database.query(lambda tx: tx.fetchval(f"SELECT count(*) FROM {table}")))
 
     async def becomes(table: str, rows: int) -> None:
         async with asyncio.timeout(WITHIN_SECONDS):
@@ -42,7 +42,7 @@ async def test_a_served_registry_computes_an_epoch_for_each_day_once(start_regis
         await becomes("reputation_signal", 1)
         await becomes("reputation_epoch", 1)
         for days in (2, 3):
-            await registry.database.act(lambda tx: tx.execute(_YESTERDAY))
+            await registry.database.transaction(lambda tx: tx.execute(_YESTERDAY))
             await time_passes(registry.runtime, 20)
             await becomes("reputation_epoch", days)
         answer = await http.get(f"{first.url}/api/v1/agents/{payments.service.did}/reputation")

@@ -126,8 +126,8 @@ async def test_rare_work_that_met_no_database_is_tried_again_soon_and_then_as_ra
 async def test_a_job_that_fails_for_another_reason_says_so(registry: TestRegistry):
     health = JobHealth()
     with capture_logs() as logs:
-        for trouble in (ValueError(), ValueError(), KeyError(), KeyError(), ValueError()):
-            health.failed(NAME, trouble)
+        for error in (ValueError(), ValueError(), KeyError(), KeyError(), ValueError()):
+            health.failed(NAME, error)
     assert len(logs) == 3
     assert [job.failures for job in health.failing()] == [5]
 
@@ -155,13 +155,13 @@ async def test_a_reactor_that_cannot_read_its_place_fails_like_any_job(registry:
     jobs = registry.runtime.jobs
     with capture_logs() as logs:
         async with reacting(registry.database, reactor, health=jobs):
-            await registry.database.act(
+            await registry.database.transaction(
                 lambda tx: tx.execute("ALTER TABLE journal_reactor RENAME TO journal_reactor_gone")
             )
             await until(lambda: [job.failures for job in jobs.failing()] > [TRIES])
             [failing] = (await readiness(registry))["failing_jobs"]
             assert failing["name"] == "reactor: test: reacts"
-            await registry.database.act(
+            await registry.database.transaction(
                 lambda tx: tx.execute("ALTER TABLE journal_reactor_gone RENAME TO journal_reactor")
             )
             await until(lambda: not jobs.failing())
@@ -194,9 +194,9 @@ async def test_a_reactor_that_waits_for_an_event_that_fails_is_named_meanwhile(r
 async def renamed(registry: TestRegistry, table: str) -> AsyncIterator[None]:
     """Meanwhile the table cannot be read."""
     rename = "ALTER TABLE {} RENAME TO {}"
-    await registry.database.act(lambda tx: tx.execute(rename.format(table, f"{table}_gone")))
+    await registry.database.transaction(lambda tx: tx.execute(rename.format(table, f"{table}_gone")))
     yield
-    await registry.database.act(lambda tx: tx.execute(rename.format(f"{table}_gone", table)))
+    await registry.database.transaction(lambda tx: tx.execute(rename.format(f"{table}_gone", table)))
 
 
 async def fail_while_away(registry: TestRegistry, table: str, name: str) -> None:

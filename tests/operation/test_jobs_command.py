@@ -18,9 +18,9 @@ async def test_the_operator_lists_retries_and_drops_jobs(database_farm: Database
         return ended.code, ended.output or ended.complaint
 
     async with open_registry(dsn, data_dir) as registry:
-        job_id = await registry.database.act(lambda tx: enqueue(tx, "mail", "key"))
-        (job,) = await registry.database.act(lambda tx: store.claim(tx, "mail", 1, 30.0))
-        assert await registry.database.act(lambda tx: store.bury(tx, job, "the host is gone"))
+        job_id = await registry.database.transaction(lambda tx: enqueue(tx, "mail", "key"))
+        (job,) = await registry.database.transaction(lambda tx: store.claim(tx, "mail", 1, 30.0))
+        assert await registry.database.transaction(lambda tx: store.bury(tx, job, "the host is gone"))
         code, listed = await jobs("list", "--state=dead")
         assert (code, listed.startswith(f"{job_id} mail key: dead")) == (0, True), listed
         assert "the host is gone" in listed
@@ -33,7 +33,7 @@ async def test_the_operator_lists_retries_and_drops_jobs(database_farm: Database
         assert await jobs("list", "--state=dead") == (0, "no jobs\n")
         code, refused = await jobs("drop", str(job_id))
         assert (code, refused) == (1, "hansa: No job has this id; it may have finished.\n")
-        acts = await registry.database.look(
+        acts = await registry.database.query(
             lambda tx: tx.fetch("SELECT act, subject, reason FROM plumbing_admin_act ORDER BY id")
         )
     assert [tuple(act) for act in acts] == [

@@ -88,7 +88,7 @@ async def test_every_reactor_reacts_there(registry: TestRegistry):
             while any(one["events_waiting"] for one in await reactors(registry, administrator.headers)):
                 pass
         assert registry.runtime.jobs.failing() == []
-    assert await registry.database.look(lambda tx: federation.is_blocklisted(tx, agent.did))
+    assert await registry.database.query(lambda tx: federation.is_blocklisted(tx, agent.did))
     found = await reactors(registry, administrator.headers)
     assert [one["name"] for one in found] == [one.name for one in ASSEMBLY.reactors]
     assert [(one["failures"], one["set_aside_count"]) for one in found] == [(0, 0)] * len(found)
@@ -135,7 +135,7 @@ async def test_a_backup_of_a_newer_server_is_restored_there_by_an_ordinary_role_
             agents = [dataclasses.replace(agent, registry=copy) for agent in (payer, payee)]
             assert [await agent.balance() for agent in agents] == balances
             assert (await agents[0].transfer(agents[1], "1")).status_code == 200
-            verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)
+            verdict = await copy.database.transaction(auditor.audit_from_zero, one_snapshot=True)
     assert (verdict.status, verdict.supply.delta) == ("OK", 0)
 
 
@@ -198,5 +198,5 @@ async def test_a_dumped_registry_is_upgraded_there(server: str, tmp_path: Path):
         await restore_dump(dsn, tmp_path)
         async with open_registry(dsn, tmp_path, **SETTINGS) as registry:
             assert await read_balances(registry) == read_expected()["balances"]
-            verdict = await registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+            verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
             assert (verdict.status, verdict.supply.delta) == ("OK", 0)

@@ -186,10 +186,10 @@ async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, area
     ],
 )
 async def test_the_rules_of_registration_hold_and_no_secret_is_printed(
-    tmp_path: Path, name: str, password: str, trouble: str
+    tmp_path: Path, name: str, password: str, error: str
 ):
     line = refused_in_one_line(await create(tmp_path / "data", name, password=password))
-    assert trouble in line
+    assert error in line
     assert password not in line
     assert not (tmp_path / "data").exists()
 

@@ -127,5 +127,5 @@ async def kill_hard(served: Served) -> None:
 
 
 async def states(registry: TestRegistry) -> Counter[str]:
-    rows = await registry.database.look(lambda tx: tx.fetch(_STATES))
+    rows = await registry.database.query(lambda tx: tx.fetch(_STATES))
     return Counter({row["status"]: row["many"] for row in rows})

@@ -105,7 +105,7 @@ async def sent_meanwhile(crossing: Crossing) -> None:
 
 
 async def place_of(side: Side) -> tuple[str, int]:
-    row = await side.registry.database.look(lambda tx: tx.fetchrow(_CROSSING))
+    row = await side.registry.database.query(lambda tx: tx.fetchrow(_CROSSING))
     assert row is not None
     return row["crossing"], row["own_epoch"]
 
@@ -114,7 +114,7 @@ async def written_down(side: Side) -> None:
     """The file beside the keys follows the database by a second at most."""
 
     async def is_current() -> bool:
-        places = await side.registry.database.look(store.places)
+        places = await side.registry.database.query(store.places)
         file = _high_water(side)
         return file.exists() and json.loads(file.read_bytes())["pairs"] == {
             peer: list(place) for peer, place in places.items()

@@ -100,7 +100,7 @@ async def test_a_registry_returns_to_a_chosen_second(postgresql: PlainPostgresql
     async with restored(tmp_path / "restored") as copy:
         agents = [replace(agent, registry=copy) for agent in (payer, payee)]
         assert [await agent.balance() for agent in agents] == balances
-        verdict = await copy.database.act(auditor.audit_from_zero, one_snapshot=True)
+        verdict = await copy.database.transaction(auditor.audit_from_zero, one_snapshot=True)
         assert (verdict.status, verdict.supply.delta) == ("OK", 0)
         # A reader whose cursor is from after the chosen second misses nothing.
         assert (await agents[0].transfer(agents[1], "1")).status_code == 200

@@ -42,12 +42,12 @@ async def sagas(
 
 @pytest.mark.parametrize(("saga", "step", "moment"), KILLS)
 async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_both_sides(
-    sagas: Sagas, saga: str, step: str, moment: str
+    sagas: Sagas, saga: str, step: str, timestamp: str
 ) -> None:
     steps = SAGA_STEPS[saga]
     killed = sagas.a if steps[step].by == "sender" else sagas.b
     names = list(steps)
-    awaited = steps[step if moment == "before" else names[names.index(step) + 1]]
+    awaited = steps[step if timestamp == "before" else names[names.index(step) + 1]]
     if saga == "redeem":
         await sagas.let_hold_wrapped()
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
@@ -55,7 +55,7 @@ async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_b
             beginning = asyncio.ensure_future(sagas.begin(http, saga))
             await _reached(sagas, hold)
             await killed.process.kill()
-            if moment == "before":
+            if timestamp == "before":
                 await hold.break_off()
         await killed.process.start()
         await beginning

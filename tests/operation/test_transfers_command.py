@@ -32,8 +32,8 @@ async def test_an_undecided_transfer_is_listed_with_its_cause(database_farm: Dat
     async with open_registry(dsn, data_dir) as registry:
         assert await in_doubt() == (0, "every transfer is decided\n")
         transfer_id = str(uuid4())
-        await registry.database.act(lambda tx: store.open_pair(tx, PEER))
-        await registry.database.act(lambda tx: tx.execute(_RESERVED, transfer_id, PEER))
+        await registry.database.transaction(lambda tx: store.open_pair(tx, PEER))
+        await registry.database.transaction(lambda tx: tx.execute(_RESERVED, transfer_id, PEER))
         code, listed = await in_doubt()
         assert code == 0
         assert listed.startswith(f"{transfer_id} out peer.example: 2.5 AVT, reserved since ")
@@ -57,11 +57,11 @@ async def test_units_of_a_closed_account_are_listed_and_paid_once_by_the_operato
         book, transfer = ledger.Book.of(registry.settings), uuid4()
 
         async def carry_out(step: ledger.ReserveIn | ledger.CommitIn) -> None:
-            await registry.database.act(lambda tx: ledger.apply(tx, [step.order(book)], book))
+            await registry.database.transaction(lambda tx: ledger.apply(tx, [step.order(book)], book))
 
         assert await transfers("unclaimed") == (0, "no units are unclaimed\n")
         await carry_out(ledger.ReserveIn(FRAME, transfer, closed.did, units(10), units(1), None))
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: ledger.close_account(tx, closed.did, waits_for_crossings=False)
         )
         await carry_out(ledger.CommitIn(FRAME, transfer))
@@ -73,7 +73,7 @@ async def test_units_of_a_closed_account_are_listed_and_paid_once_by_the_operato
         code, again = await transfers(*claim)
         assert (code, "nothing was moved" in again) == (1, True)
         assert (await transfers("claim", "17x", "--to", heir.did, "--ref", "a"))[0] == 1
-        acts = await registry.database.look(
+        acts = await registry.database.query(
             lambda tx: tx.fetchval("SELECT count(*) FROM plumbing_admin_act WHERE act = 'units.claim'")
         )
         assert acts == 1

@@ -36,8 +36,8 @@ class Met:
         """The row of the object, and the units of the parties by bucket."""
         statement, key = self.row
         dids = [agent.did for agent in self.parties]
-        row = await registry.database.look(lambda tx: tx.fetchrow(statement, key))
-        return tuple(row), await registry.database.look(lambda tx: tx.fetch(_HELD, dids))
+        row = await registry.database.query(lambda tx: tx.fetchrow(statement, key))
+        return tuple(row), await registry.database.query(lambda tx: tx.fetch(_HELD, dids))
 
 
 _HELD = "SELECT liquid, staked, escrow FROM ledger_account WHERE did = ANY ($1) ORDER BY id"
@@ -154,7 +154,7 @@ class Objects:
         ends = datetime.now(UTC) + timedelta(hours=1)
         held_for = ledger.NewHold("test", str(uuid4()), self._service.did, ends)
         order = ledger.HoldOrder(self._caller.did, parse_amount("1"), held_for)
-        opened = await registry.database.act(lambda tx: ledger.open_hold(tx, order, book))
+        opened = await registry.database.transaction(lambda tx: ledger.open_hold(tx, order, book))
         assert opened.hold_id is not None
         orders = {
             "capture": ledger.orders.capture(opened.hold_id, parse_amount("1"), final=True),

@@ -91,7 +91,7 @@ class BookUnderTest:
 
         async def found() -> None:
             await self._auditor.execute(_FORGET)
-            await self._registry.database.act(
+            await self._registry.database.transaction(
                 lambda tx: ledger.initialize_ledger(tx, self._book, Minor(int(supply * 10**8)))
             )
 
@@ -100,14 +100,14 @@ class BookUnderTest:
     def grant(self, did: str, amount: Decimal) -> bool:
         minor = parse_amount(plain(amount))
         return self.run(
-            self._registry.database.act(
+            self._registry.database.transaction(
                 lambda tx: ledger.grant(tx, payee=did, amount=minor, ref="test grant", book=self._book)
             )
         )
 
     def suspend(self, did: str, *, suspended: bool) -> None:
         act = ledger.suspend_accounts if suspended else ledger.reinstate_accounts
-        assert self.run(self._registry.database.act(lambda tx: act(tx, [did]))) == {did}
+        assert self.run(self._registry.database.transaction(lambda tx: act(tx, [did]))) == {did}
 
     def elapse(self, minutes: int) -> None:
         """Make everything that happened so far older."""
@@ -138,7 +138,9 @@ class BookUnderTest:
     def transfer_in_one_batch(self, orders: list[Order]) -> list[Answer]:
         """The orders as one group commit takes them: (payer, payee, amount, key), no key twice for one payer."""
         tickets = [self._ticket(*order) for order in orders]
-        heard = self.run(self._registry.database.act(lambda tx: outcomes_of_batch(tx, tickets, self._book)))
+        heard = self.run(
+            self._registry.database.transaction(lambda tx: outcomes_of_batch(tx, tickets, self._book))
+        )
         return [_answer_of(outcome) for outcome in heard]
 
     def _ticket(self, payer: str, payee: str, amount: str, key: str | None) -> Ticket:

@@ -9,15 +9,15 @@ from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.money import ZERO, parse_amount
 from hansa.rooms import agents, ledger
 from hansa.rooms.commerce.contracts.accept import accept, judge_acceptance
+from hansa.rooms.commerce.contracts.approval_batch import is_plain, judged_of, order_of
 from hansa.rooms.commerce.contracts.approve import Approval, approve
 from hansa.rooms.commerce.contracts.contract import Contract
+from hansa.rooms.commerce.contracts.contract_batch import PlainMove, carry_out
 from hansa.rooms.commerce.contracts.deadlines import meet_deadline
 from hansa.rooms.commerce.contracts.ending import cancel, mark_failed
-from hansa.rooms.commerce.contracts.gathered import is_plain, judged_of, order_of
-from hansa.rooms.commerce.contracts.moves import Move
 from hansa.rooms.commerce.contracts.paying import Consent
 from hansa.rooms.commerce.contracts.suspension import end_of_revoked, resume, stop
-from hansa.rooms.commerce.contracts.together import PlainMove, carry_out
+from hansa.rooms.commerce.contracts.transitions import Move
 from hansa.rooms.commerce.contracts.work import (
     Submission,
     judge_submission,
@@ -31,7 +31,7 @@ from hansa.rooms.commerce.disputes.dispute import Complaint, Decision, Piece, Ru
 from hansa.rooms.commerce.disputes.evidence import add_evidence
 from hansa.rooms.commerce.disputes.filing import file
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle
-from hansa.rooms.commerce.payments.settlements import settle_token
+from hansa.rooms.commerce.payments.settlement_worker import settle_token
 from tests.properties.interleaving import UseCase, within_transaction
 from tests.registry import TestAgent, TestRegistry
 from tests.rooms.commerce.disputing import SHA256, Disputing

@@ -43,8 +43,8 @@ class Side:
         try:
             self.outcome = await self._use_case(self)  # type: ignore[arg-type]
             ending = "COMMIT"
-        except Exception as trouble:  # noqa: BLE001
-            self.outcome, ending = trouble, "ROLLBACK"
+        except Exception as error:  # noqa: BLE001
+            self.outcome, ending = error, "ROLLBACK"
         await self.execute(ending)
         self.is_finished = True
         self.arrived.set()
@@ -110,11 +110,11 @@ class WithinOneTransaction:
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
+    async def transaction(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
         async with self._tx.transaction():
             return await use_case(self._tx)
 
-    async def look(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
+    async def query(self, use_case: Callable[[Tx], Awaitable[Any]]) -> Any:
         return await use_case(self._tx)
 
 

@@ -19,9 +19,9 @@ AT_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_sl
 @AT_ANY_SPEED
 @given(AMOUNTS, AMOUNTS, AMOUNTS, MOMENTS, st.none() | TEXTS)
 def test_the_answer_to_a_transfer_is_the_json_of_its_model(
-    amount: Minor, fee: Minor, balance: Minor, moment: datetime, message: str | None
+    amount: Minor, fee: Minor, balance: Minor, timestamp: datetime, message: str | None
 ):
     order = TransferOrder("did:hansa:hansa.local:a", "did:hansa:hansa.local:b", amount, message)
-    receipt = Receipt(7, amount, fee, balance, moment, None, None)
+    receipt = Receipt(7, amount, fee, balance, timestamp, None, None)
     written = TransferOut.json_of(receipt, order, "AVT")
     assert TransferOut.model_validate_json(written).model_dump_json() == written

@@ -76,17 +76,19 @@ class Tree:
     async def spend(self, named: UUID, act: Act) -> None:
         use = Use(Minor(act.amount))
         presenter, config = Presenter(self.did), self.registry.settings
-        await self.registry.database.act(lambda tx: consume(tx, named, presenter, use, config))
+        await self.registry.database.transaction(lambda tx: consume(tx, named, presenter, use, config))
         self.accepted.append((named, act.amount))
 
     async def draw(self, named: UUID, act: Act) -> None:
         asked = Narrowing(None, None, None, None, None, False, None, Minor(act.amount or 1), act.uses)
         presenter, whom = Presenter(self.did), Recipient(None, 600)
-        drawn = await self.registry.database.act(lambda tx: attenuate(tx, named, presenter, asked, whom))
+        drawn = await self.registry.database.transaction(
+            lambda tx: attenuate(tx, named, presenter, asked, whom)
+        )
         self.ids.append(drawn.chain.leaf.id)
 
     async def revoke(self, named: UUID, act: Act) -> None:
-        await self.registry.database.act(lambda tx: revoke(tx, named, self.did))
+        await self.registry.database.transaction(lambda tx: revoke(tx, named, self.did))
 
     async def links(self) -> dict[UUID, dict[str, object]]:
         rows = await self.registry.database.read(
@@ -100,7 +102,9 @@ async def planted(registry: TestRegistry, agent: TestAgent, budget: int) -> Tree
     issuer = Agent(agent.did, 1, roles, permissions_of(roles), is_governed=False)
     terms = Terms(("teg.transfer",), None, None, None, None, False, "AVT", Minor(budget), 12)
     config = registry.settings
-    made = await registry.database.act(lambda tx: issue(tx, issuer, terms, Recipient(None, 600), config))
+    made = await registry.database.transaction(
+        lambda tx: issue(tx, issuer, terms, Recipient(None, 600), config)
+    )
     return Tree(registry, agent.did, [made.chain.root.id], [])
 
 
@@ -115,8 +119,8 @@ async def test_a_tree_never_spends_more_than_its_root(registry: TestRegistry, ac
 
     async def lived(story: Sequence[Sequence[Act]], budget: int) -> None:
         tree = await planted(registry, actor, budget)
-        for moment in story:
-            await asyncio.gather(*(tree.act(act) for act in moment))
+        for timestamp in story:
+            await asyncio.gather(*(tree.act(act) for act in timestamp))
         await require_sound(tree)
 
     await asyncio.to_thread(lived_once)

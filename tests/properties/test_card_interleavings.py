@@ -119,13 +119,13 @@ async def test_however_writers_of_a_card_meet_each_word_counts_or_is_refused(
 
     async def play(choose: Choose) -> None:
         card = await publish(registry, "Before", developer=OWNER)
-        seen = await registry.database.look(lambda tx: catalogue.card_of(tx, str(card.id)))
+        seen = await registry.database.query(lambda tx: catalogue.card_of(tx, str(card.id)))
         outcomes = await director.play(sides(Scene(card, seen, registry)), choose)
         statement = (
             "SELECT name, status, is_active, unlisted, version, (SELECT count(*) FROM catalogue_card_version"
             " WHERE card_id = c.id) AS kept FROM catalogue_card c WHERE id = $1"
         )
-        row = dict(await registry.database.look(lambda tx: tx.fetchrow(statement, card.card_id)))
+        row = dict(await registry.database.query(lambda tx: tx.fetchrow(statement, card.card_id)))
         assert is_right(outcomes, row), (outcomes, row)
 
     await in_some_orders(play, count=SAMPLE, seed=printed_seed())

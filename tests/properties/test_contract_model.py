@@ -62,7 +62,7 @@ class Driver:
         self.run(self.disputing.agreements.purses.execute(statement, *values))
 
     def fetch(self, statement: str, *values: object) -> list[Any]:
-        return self.run(self.disputing.registry.database.look(lambda tx: tx.fetch(statement, *values)))
+        return self.run(self.disputing.registry.database.query(lambda tx: tx.fetch(statement, *values)))
 
 
 class ContractMachine(RuleBasedStateMachine):
@@ -281,7 +281,7 @@ class ContractMachine(RuleBasedStateMachine):
         return self.driver.run(self.driver.disputing.registry.post(path, json=members, headers=headers))
 
     def transact(self, work: Any) -> None:
-        self.driver.run(self.driver.disputing.registry.database.act(work))
+        self.driver.run(self.driver.disputing.registry.database.transaction(work))
 
     def pick(self, at: int) -> ModelContract:
         return self.model.contracts[at % len(self.ids)]

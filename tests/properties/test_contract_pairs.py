@@ -136,7 +136,9 @@ class Stage:
         for acts in turns:
             for one in await self.director.play([scene.act(act) for act in acts], self.draw.randrange):
                 assert not isinstance(one, BaseException) or isinstance(one, Refused), repr(one)
-        row = await self.disputing.registry.database.look(lambda tx: tx.fetchrow(_OUTCOME, scene.contract_id))
+        row = await self.disputing.registry.database.query(
+            lambda tx: tx.fetchrow(_OUTCOME, scene.contract_id)
+        )
         moved = [after - units for units, after in zip(before, await self._held(), strict=True)]
         return (*row.values(), *moved)
 
@@ -144,7 +146,7 @@ class Stage:
         async def held(tx: Tx) -> list[int]:
             return [units for one in (self.alice, self.bob) for units in await tx.fetchrow(_HELD, one.did)]
 
-        return await self.disputing.registry.database.look(held)
+        return await self.disputing.registry.database.query(held)
 
 
 @pytest.fixture(scope="module")

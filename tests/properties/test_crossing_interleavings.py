@@ -105,9 +105,11 @@ class Scene:
         if state.startswith("emptied"):
             out = ledger.ReserveOut(OTHER, uuid4(), self.did, AMOUNT).order(self.book)
             done = ledger.CommitOut(OTHER, out.terms.crossing.transfer_id).order(self.book)  # type: ignore[union-attr]
-            await self.purses.registry.database.act(lambda tx: ledger.apply(tx, [out, done], self.book))
+            await self.purses.registry.database.transaction(
+                lambda tx: ledger.apply(tx, [out, done], self.book)
+            )
         if "reserved" in state:
-            await self.purses.registry.database.act(
+            await self.purses.registry.database.transaction(
                 lambda tx: self.act(tx, "reserve_out" if "out" in state else "reserve_in")
             )
 
@@ -151,7 +153,7 @@ async def test_however_two_steps_meet_each_is_done_once(name: str, stage: tuple[
         for place, outcome in enumerate(outcomes):
             if isinstance(outcome, asyncpg.SerializationError):
                 # What every act does on its own.
-                outcomes[place] = await purses.registry.database.act(sides[place])
+                outcomes[place] = await purses.registry.database.transaction(sides[place])
         refused = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         assert all(isinstance(one, Refused) for one in refused), outcomes
         assert (*await scene.found(), len(refused)) in left, outcomes

@@ -117,7 +117,7 @@ async def _open(registry: TestRegistry, holdings: list[int], paces: list[list[tu
             if amount:
                 await ledger.grant(tx, payee=did, amount=Minor(amount), ref="start", book=book)
 
-    await registry.database.act(opened)
+    await registry.database.transaction(opened)
 
 
 def _ticket(order: ledger.TransferOrder, request: Repeatable | None) -> Ticket:
@@ -131,7 +131,7 @@ def _text(receipt: ledger.Receipt) -> str:
 async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[Any]:
     book = ledger.Book.of(registry.settings)
     try:
-        receipt, replayed = await registry.database.act(lambda tx: transfer_alone(tx, *asked, book))
+        receipt, replayed = await registry.database.transaction(lambda tx: transfer_alone(tx, *asked, book))
     except Refused as refusal:
         return [_refusal(refusal)]
     return [ledger.OrderAnswer(_text(receipt), replayed)]
@@ -151,13 +151,15 @@ async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.
             scopes |= {scope} if scope else set()
             tickets.append(_ticket(*asked))
         del waiting[: len(tickets)]
-        heard = await registry.database.act(lambda tx, batch=tickets: outcomes_of_batch(tx, batch, book))
+        heard = await registry.database.transaction(
+            lambda tx, batch=tickets: outcomes_of_batch(tx, batch, book)
+        )
         outcomes += [_refusal(one) if isinstance(one, Refused) else one for one in heard]
     return outcomes
 
 
-def _refusal(trouble: Refused) -> Any:
-    return trouble.status, trouble.code, trouble.detail, trouble.context
+def _refusal(error: Refused) -> Any:
+    return error.status, error.code, error.detail, error.context
 
 
 async def _book(registry: TestRegistry) -> Any:

@@ -256,7 +256,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
         for did in dids[:3]:
             assert await ledger.grant(tx, payee=did, amount=parse_amount("100"), ref="test grant", book=book)
 
-    await registry.database.act(open_accounts)
+    await registry.database.transaction(open_accounts)
     return Scene(registry.database, book, *dids)
 
 
@@ -333,7 +333,7 @@ async def test_the_director_finds_the_order_in_which_a_careless_transfer_loses_u
         scene = await set_scene(registry)
         await director.play([withdrawal(scene.alice)] * 2, choose)
         losses.append((await scene.holdings())[scene.alice] != "99.9999998")
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE ledger_account SET liquid = 100 * 10^8 WHERE did = $1", scene.alice)
         )
 

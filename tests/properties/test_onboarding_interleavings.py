@@ -70,13 +70,13 @@ class Stage:
             )
             return issued.token
 
-        return [await self.registry.database.act(issue) for _ in range(how_many)]
+        return [await self.registry.database.transaction(issue) for _ in range(how_many)]
 
     async def agents(self) -> tuple[str, str]:
         """The DIDs of an agent with the grant and of one that owns nothing."""
         rich, poor = (new_identity(self.registry.settings, None) for _ in range(2))
         for token, identity in zip(await self.bootstrap_tokens(2), (rich, poor), strict=True):
-            await self.registry.database.act(self.creation(token, identity))
+            await self.registry.database.transaction(self.creation(token, identity))
         return rich.did, poor.did
 
     async def one(self, statement: str, *values: Any) -> Any:

@@ -93,7 +93,7 @@ class Stage:
                     await asyncio.sleep(0.001)
             return [keeping, *asking]
 
-        keeping, *asking = await self.registry.database.act(both)
+        keeping, *asking = await self.registry.database.transaction(both)
         assert (await keeping).status_code == 200
         return [await one for one in asking]
 

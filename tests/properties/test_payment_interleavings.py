@@ -31,7 +31,7 @@ from hansa.rooms.commerce.payments.purchase import end_purchase
 from hansa.rooms.commerce.payments.release import expire, release
 from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
 from hansa.rooms.commerce.payments.settle import Settled, SettleOrder, settle
-from hansa.rooms.commerce.payments.settlements import settle_token
+from hansa.rooms.commerce.payments.settlement_worker import settle_token
 from hansa.rooms.enforcement.reinstate import reinstate_agents
 from hansa.rooms.enforcement.suspend import suspend_agents
 from tests.faults.payment_acts import PaymentWorld
@@ -63,7 +63,7 @@ ACTS = (
 # The transfer of a settle is a transaction of its own, which meets a token that settles already.
 TRANSFERS = [("transfer", act) for act in (*ACTS, "transfer")]
 # What the batch does with a token is one statement.
-GATHERED = [
+PAYMENT_BATCH = [
     *(("settle in the batch", act) for act in (*ACTS, "transfer", "settle in the batch")),
     *(("release in the batch", act) for act in ("verify", "settle", "expire", "release in the batch")),
     ("settle in the batch", "release in the batch"),
@@ -151,7 +151,7 @@ class Meeting:
         return stopped.registry
 
     async def token(self) -> Token:
-        found = await self.world.registry.database.look(lambda tx: store.find(tx, self.token_id))
+        found = await self.world.registry.database.query(lambda tx: store.find(tx, self.token_id))
         assert found is not None
         return found
 
@@ -171,7 +171,7 @@ async def meeting(
     parties = [world.payments.caller.did, world.payments.service.did]
     administrator = world.administrator
     assert administrator is not None
-    await world.registry.database.act(
+    await world.registry.database.transaction(
         lambda tx: reinstate_agents(tx, parties, administrator, reason=None, soft=False)
     )
     is_purchase = any("purchase" in act for act in acts)
@@ -201,13 +201,17 @@ async def authorized(
     order = AuthorizeOrder(world.payments.service.did, parse_positive("1"), **kind)
     presented = Presented(world.capability if is_governed else None)
     settings = world.registry.settings
-    made = await world.registry.database.act(lambda tx: authorize(tx, caller, order, settings, presented))
+    made = await world.registry.database.transaction(
+        lambda tx: authorize(tx, caller, order, settings, presented)
+    )
     assert isinstance(made, Authorized)
     return made
 
 
 @pytest.mark.parametrize(
-    "acts", [*combinations_with_replacement(ACTS, 2), *TRANSFERS, *GATHERED, *PURCHASES], ids=" and ".join
+    "acts",
+    [*combinations_with_replacement(ACTS, 2), *TRANSFERS, *PAYMENT_BATCH, *PURCHASES],
+    ids=" and ".join,
 )
 async def test_however_two_acts_meet_a_token_ends_once(
     acts: tuple[str, str], stage: tuple[PaymentWorld, Director, Developer]

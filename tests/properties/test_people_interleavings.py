@@ -83,7 +83,7 @@ class Scene:
         )
 
     async def value(self, statement: str) -> Any:
-        return await self.registry.database.look(lambda tx: tx.fetchval(statement, self.developer.id))
+        return await self.registry.database.query(lambda tx: tx.fetchval(statement, self.developer.id))
 
 
 def kinds(outcomes: list[Any]) -> list[str]:
@@ -177,7 +177,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
         )
         return Scene(registry, developer, token.token, invite.code)
 
-    return await registry.database.act(prepare)
+    return await registry.database.transaction(prepare)
 
 
 @pytest.mark.parametrize("name", MET)

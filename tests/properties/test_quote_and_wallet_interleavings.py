@@ -111,7 +111,7 @@ async def _in_order(world: PaymentWorld, owner: Developer) -> None:
     parties = [world.payments.caller.did, world.payments.service.did]
     administrator = world.administrator
     assert administrator is not None
-    await world.registry.database.act(
+    await world.registry.database.transaction(
         lambda tx: reinstate_agents(tx, parties, administrator, reason=None, soft=False)
     )
     await world.clear()
@@ -121,7 +121,7 @@ async def _in_order(world: PaymentWorld, owner: Developer) -> None:
 async def _log_caller_in(world: PaymentWorld, owner: Developer) -> None:
     """A token of the caller's own: its secret may have been replaced."""
     caller, registry = world.payments.caller, world.registry
-    await registry.database.act(lambda tx: rotate_secret(tx, owner, caller.did, "the secret"))
+    await registry.database.transaction(lambda tx: rotate_secret(tx, owner, caller.did, "the secret"))
     form = {"username": caller.created["client_id"], "password": "the secret"}
     answer = await registry.post("/auth/agent/token", data=form, headers=registry.elsewhere())
     assert answer.status_code == 200, answer.text
@@ -155,7 +155,7 @@ async def _signed_twice(
 async def _met(world: PaymentWorld, owner: Developer) -> Meeting:
     await _in_order(world, owner)
     payer_wallet = TestWallet()
-    await world.registry.database.act(lambda tx: _bound(tx, world, payer_wallet))
+    await world.registry.database.transaction(lambda tx: _bound(tx, world, payer_wallet))
     signed_payments = await _signed_twice(world, payer_wallet)
     return Meeting(world, owner, await _quote_token(world), payer_wallet, signed_payments)
 
@@ -222,22 +222,22 @@ async def test_a_wallet_is_unbound_only_after_the_payment_that_it_signed(stage: 
 
     async def unbind() -> None:
         await settled.wait()
-        await database.act(met.act("unbind the wallet"))
+        await database.transaction(met.act("unbind the wallet"))
 
     unbinding = asyncio.create_task(unbind())
-    assert (await database.act(pay)).transaction
+    assert (await database.transaction(pay)).transaction
     await unbinding
     assert await wallets_of_caller(world) == []
 
 
 async def wallets_of_caller(world: PaymentWorld) -> list[Any]:
     did = world.payments.caller.did
-    return list(await world.registry.database.look(lambda tx: wallets.wallets_of(tx, did)))
+    return list(await world.registry.database.query(lambda tx: wallets.wallets_of(tx, did)))
 
 
 async def _settled_by(met: Meeting) -> int:
     """How many payments stand under the nonce of the wallet."""
-    count: Any = await met.world.registry.database.look(
+    count: Any = await met.world.registry.database.query(
         lambda tx: tx.fetchval(
             "SELECT count(*) FROM commerce_x402_authorization a JOIN commerce_payment_token t ON t.id = a.token_id"
             " WHERE a.address = $1 AND t.status = 'settled'",

@@ -209,7 +209,7 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
             await scene.decide(is_approved=True)(tx)
         return scene
 
-    return await registry.database.act(set_up)
+    return await registry.database.transaction(set_up)
 
 
 async def received(registry: TestRegistry, scene: Scene) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 from msgspec.structs import replace
 
-from hansa.rooms.commerce.settlements import settlement as protocol
-from hansa.rooms.commerce.settlements.settlement import Claim, Outcome, Settlement, Status
+from hansa.rooms.commerce.slash_settlements import settlement as protocol
+from hansa.rooms.commerce.slash_settlements.settlement import Claim, Outcome, Settlement, Status
 from tests.properties.scale import by_tier
 
 HISTORIES = by_tier(3_000, 100_000, 1_000_000)

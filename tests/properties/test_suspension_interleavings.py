@@ -72,7 +72,7 @@ class Scene:
         return lambda tx: reinstate_developer(tx, self.bobs_developer, ADMINISTRATOR, reason=None)
 
     async def events(self) -> Counter[str]:
-        rows = await self.registry.database.look(
+        rows = await self.registry.database.query(
             lambda tx: tx.fetch(
                 "SELECT event_type FROM journal_event WHERE seq > $1 AND aggregate_id = $2",
                 self.before,
@@ -165,7 +165,7 @@ async def stage(
         alice, book = await registry.agent(), ledger.Book.of(registry.settings)
         # She pays in every order of every meeting.
         wealth = parse_amount("1000000")
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: ledger.grant(tx, payee=alice.did, amount=wealth, ref="test grant", book=book)
         )
         yield registry, director, alice
@@ -182,13 +182,13 @@ async def set_scene(registry: TestRegistry, alice: TestAgent) -> Scene:
         before: int = await tx.fetchval("SELECT max(seq) FROM journal_event")
         return before
 
-    before = await registry.database.act(as_she_was)
+    before = await registry.database.transaction(as_she_was)
     return Scene(registry, alice, bob, card["developer_id"], before)
 
 
 async def require_that_all_parts_agree(scene: Scene) -> None:
     for agent in (scene.alice, scene.bob):
-        row = await scene.registry.database.look(lambda tx, agent=agent: tx.fetchrow(_PARTS, agent.did))
+        row = await scene.registry.database.query(lambda tx, agent=agent: tx.fetchrow(_PARTS, agent.did))
         assert row["card"] == row["status"], dict(row)
         assert row["account"] == ("suspended" if row["withheld"] else "active"), dict(row)
         active = row["active"] or []
@@ -211,7 +211,7 @@ async def test_however_acts_of_enforcement_meet_the_parts_of_the_registry_agree(
         assert is_right(ended, events), (ended, events)
         await require_that_all_parts_agree(scene)
         paid = isinstance(ended[0], ledger.Receipt)
-        balance = await registry.database.look(lambda tx: ledger.balance_of(tx, scene.bob.did))
+        balance = await registry.database.query(lambda tx: ledger.balance_of(tx, scene.bob.did))
         assert format_amount(balance.liquid) == ("101" if paid else "100")
 
     await in_some_orders(play, count=SAMPLE, seed=printed_seed())

@@ -62,7 +62,7 @@ async def _readings(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/public/eventstore-recent?limit=40")
     await record.ask("GET", "/public/eventstore-recent?limit=0")
     await record.ask("GET", "/public/eventstore-stats")
-    await record.registry.database.act(count_settled)
+    await record.registry.database.transaction(count_settled)
     await record.ask("GET", "/public/eventstore-stats")
     await record.ask("POST", "/ws/ticket", by.alice)
     await record.ask("POST", "/ws/ticket", ANYONE)
@@ -102,18 +102,18 @@ async def _projections(record: Recorder, by: Parties) -> None:
     await record.ask("POST", "/admin/projection-snapshot", root)
     await record.ask("POST", "/admin/projection-snapshot", by.ada)
     await record.ask("GET", "/events/?event_type=ProjectionSnapshot", by.internal)
-    await record.registry.database.act(
+    await record.registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid + 1 WHERE did = $1", by.bob.did)
     )
     await record.ask("POST", "/admin/projection-snapshot", root)
-    await record.registry.database.act(
+    await record.registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_account SET liquid = liquid - 1 WHERE did = $1", by.bob.did)
     )
 
 
 async def _audits(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/public/badge/supply?format=json")
-    await record.registry.database.act(auditor.audit_when_due, one_snapshot=True)
+    await record.registry.database.transaction(auditor.audit_when_due, one_snapshot=True)
     for path in ("?full=true", "", "?full=maybe"):
         await record.ask("GET", f"/projections/supply-audit{path}", by.internal)
     await record.ask("GET", "/projections/supply-audit", ANYONE)

@@ -96,5 +96,5 @@ async def _administrator(record: Recorder) -> Caller:
     admitted = await people.admit_administrator(
         name="Root", email="root@example.org", password=PASSWORD, areas=ADMIN_AREAS
     )
-    await record.registry.database.act(lambda tx: people.create_administrator(tx, admitted))
+    await record.registry.database.transaction(lambda tx: people.create_administrator(tx, admitted))
     return await login(record, "Root", "root@example.org")

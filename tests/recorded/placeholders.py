@@ -99,5 +99,5 @@ class Placeholders:
         # Whole seconds may be equal by chance.
         if found["fraction"] is None:
             return "<second>"
-        moment = datetime.fromisoformat(found[0].replace(" ", "T")).timestamp()
-        return self.of("time", f"{moment:.6f}").replace(">", f"{found['offset']}>")
+        instant = datetime.fromisoformat(found[0].replace(" ", "T")).timestamp()
+        return self.of("time", f"{instant:.6f}").replace(">", f"{found['offset']}>")

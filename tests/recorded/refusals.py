@@ -49,7 +49,7 @@ async def record_refusals(record: Recorder, by: Parties) -> None:
 
 
 async def _fill_window(record: Recorder, bucket: str, count: int) -> None:
-    await record.registry.database.act(
+    await record.registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO plumbing_rate_limit (bucket, admitted)"
             " VALUES ($1, array_fill(clock_timestamp() + interval '1 hour', ARRAY[$2::int]))"

@@ -92,7 +92,7 @@ async def _rewards(record: Recorder, carol: RecordedAgent) -> None:
 
 async def _elapse(record: Recorder, agent: RecordedAgent, days: int) -> None:
     """As if the agent's stakes had been made so many days earlier."""
-    await record.registry.database.act(
+    await record.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE ledger_stake_position SET staked_at = staked_at - make_interval(hours => 24 * $2),"
             " unlocks_at = unlocks_at - make_interval(hours => 24 * $2),"

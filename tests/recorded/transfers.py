@@ -166,7 +166,7 @@ async def _supply(record: Recorder, by: Parties) -> None:
         await _change_supply(record, f"burn {amount}, {ref!r}", partial(ledger.destroy, **order))
     for payee, amount in ((by.alice, 250_00000000), (by.alma, 60_00000000), (by.bob, 1), (by.carol, 10**18)):
         grant = partial(ledger.grant, payee=payee.did, amount=Minor(amount), ref="prize", book=book)
-        record.note(f"grant {amount} to {payee.name}", await record.registry.database.act(grant))
+        record.note(f"grant {amount} to {payee.name}", await record.registry.database.transaction(grant))
     await record.ask("GET", "/public/supply-invariant")
 
 
@@ -174,7 +174,7 @@ async def _change_supply(
     record: Recorder, name: str, use_case: Callable[[Tx], Awaitable[ledger.SupplyChange]]
 ) -> None:
     try:
-        change = await record.registry.database.act(use_case)
+        change = await record.registry.database.transaction(use_case)
     except Refused as refusal:
         record.note(name, refusal)
     else:
@@ -198,9 +198,9 @@ async def record_statements(record: Recorder, by: Parties) -> None:
     await record.ask("GET", "/teg/transactions", by.bob, params={"counterparty": by.carol.did, "limit": 4})
     await record.ask("GET", "/teg/transactions?format=csv", by.carol)
     await record.ask("GET", "/teg/transactions?limit=2", by.bob, headers={"Accept": "text/csv"})
-    for moment in ("0", "1", "12", "20", "45", "80", "100", "999999", "now", "2000-01-01T00:00:00Z",
+    for timestamp in ("0", "1", "12", "20", "45", "80", "100", "999999", "now", "2000-01-01T00:00:00Z",
                    "2999-01-01T00:00:00Z", "2020-01-01T00:00:00", "-1"):  # fmt: skip
-        await record.ask("GET", "/teg/balance", by.alice, params={"as_of": moment})
+        await record.ask("GET", "/teg/balance", by.alice, params={"as_of": timestamp})
     for agent in (by.alma, by.bob, by.carol):
-        for moment in (30, 60, 90):
-            await record.ask("GET", "/teg/balance", agent, params={"as_of": moment})
+        for timestamp in (30, 60, 90):
+            await record.ask("GET", "/teg/balance", agent, params={"as_of": timestamp})

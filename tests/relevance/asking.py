@@ -21,7 +21,7 @@ async def publish_corpus(registry: TestRegistry) -> None:
                 tx, did=did, developer_id=DEVELOPER, card_data=card, settings=registry.settings
             )
 
-    await registry.database.act(publish_all)
+    await registry.database.transaction(publish_all)
     await registry.indexed()
 
 

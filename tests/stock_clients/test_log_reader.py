@@ -25,7 +25,7 @@ async def grown(registry: TestRegistry, count: int) -> str:
         for number in range(count):
             await record_leaf(tx, "card", f"filler/{count}/{number}", bytes(32))
 
-    await registry.database.act(record)
+    await registry.database.transaction(record)
     await auditor.run_cycle(registry.runtime)
     return (await registry.http.get("/log/checkpoint")).text
 

@@ -155,7 +155,7 @@ async def _money(history: History) -> None:
         for amount, days in (("15", 0), ("20", 30), ("12", 365))
     ]
     # The stakes have earned, more than the fee collector can pay: the rest is owed.
-    await history.registry.database.act(
+    await history.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE ledger_stake_position SET staked_at = staked_at - interval '300 days',"
             " unlocks_at = unlocks_at - interval '300 days'"
@@ -269,9 +269,9 @@ async def _stopped(history: History) -> None:
 
 async def _audits(history: History) -> None:
     database = history.registry.database
-    await database.act(auditor.audit_when_due, one_snapshot=True)
+    await database.transaction(auditor.audit_when_due, one_snapshot=True)
     await history.ask("root", "POST", "/admin/projection-snapshot")
-    verdict = await database.act(auditor.audit_from_zero, one_snapshot=True)
+    verdict = await database.transaction(auditor.audit_from_zero, one_snapshot=True)
     assert (verdict.status, verdict.supply.delta) == ("OK", 0)
     held = await read_balances(history.registry)
     mails = await database.read(lambda tx: tx.fetch("SELECT recipient FROM plumbing_letter ORDER BY id"))

@@ -88,17 +88,17 @@ def differences(expected: Any, found: Any, ignored: set[str], place: str = "") -
     """The places where an answer differs from the recorded one; further members are no difference."""
     if isinstance(expected, dict) and isinstance(found, dict):
         return [
-            trouble
+            error
             for name, value in expected.items()
             if name not in ignored
-            for trouble in differences(value, found.get(name), ignored, f"{place}.{name}")
+            for error in differences(value, found.get(name), ignored, f"{place}.{name}")
         ]
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         pairs = enumerate(zip(expected, found, strict=True))
         return [
-            trouble
+            error
             for number, (one, other) in pairs
-            for trouble in differences(one, other, ignored, f"{place}[{number}]")
+            for error in differences(one, other, ignored, f"{place}[{number}]")
         ]
     return [] if expected == found else [f"{place}: {expected!r} became {found!r}"[:500]]
 
@@ -111,7 +111,7 @@ async def test_the_schema_is_that_of_this_version_and_every_balance_is_what_it_w
 
 
 async def test_the_audit_from_the_first_event_finds_no_difference(upgraded: Upgraded):
-    verdict = await upgraded.registry.database.act(auditor.audit_from_zero, one_snapshot=True)
+    verdict = await upgraded.registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
     assert (verdict.status, verdict.supply.delta) == ("OK", 0)
 
 
@@ -130,9 +130,7 @@ async def test_every_recorded_request_has_the_same_answer(upgraded: Upgraded):
             known = {policy["event_type"] for policy in reading["body"]["items"]}
             found["items"] = [policy for policy in found["items"] if policy["event_type"] in known]
         moved = next((members for start, members in MOVED.items() if path.startswith(start)), set())
-        troubles += [
-            f"{by} {path}{trouble}" for trouble in differences(reading["body"], found, CHANGING | moved)
-        ]
+        troubles += [f"{by} {path}{error}" for error in differences(reading["body"], found, CHANGING | moved)]
     assert troubles == [], "\n".join(troubles)
 
 
@@ -239,7 +237,10 @@ async def test_an_owed_grant_is_paid_from_what_is_issued(upgraded: Upgraded):
     did = upgraded.expected["pulled"]["did"]
     assert f"{did} liquid" not in await read_balances(registry)
     order = {"amount": units(100), "ref": "after the upgrade", "amount_max": units(1000), "book": book}
-    await registry.database.act(lambda tx: ledger.mint(tx, **order))
+    await registry.database.transaction(lambda tx: ledger.mint(tx, **order))
     await pay_owed_grants(registry.runtime)
     assert (await registry.database.read(lambda tx: ledger.balance_of(tx, did))).liquid == units(100)
-    assert Minor(0) == (await registry.database.act(auditor.audit_from_zero, one_snapshot=True)).supply.delta
+    assert (
+        Minor(0)
+        == (await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)).supply.delta
+    )

@@ -62,7 +62,7 @@ class Capture:
 
     async def cycle(self) -> str:
         """A cycle of the auditor; the checkpoint after it."""
-        await self.registry.database.act(lambda tx: tx.execute(AGED))
+        await self.registry.database.transaction(lambda tx: tx.execute(AGED))
         await auditor.run_cycle(self.registry.runtime)
         return await self.read("/log/checkpoint")
 

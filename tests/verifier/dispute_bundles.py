@@ -31,8 +31,8 @@ class Setting:
     factor: int = 1
     has_noise: bool = False
 
-    def at(self, moment: datetime) -> str:
-        return (moment + self.shift).isoformat()
+    def at(self, timestamp: datetime) -> str:
+        return (timestamp + self.shift).isoformat()
 
     def amount(self, text: str) -> str:
         return str(int(text) * self.factor)

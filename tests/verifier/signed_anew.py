@@ -46,7 +46,7 @@ class Resigned:
 
     text: str
     documents: Callable[[str], Vector]
-    judge: Callable[[Vector], str]
+    evaluate: Callable[[Vector], str]
     free: tuple[str, ...]
     others: tuple[tuple[str, str], ...] = ()
 

@@ -38,7 +38,7 @@ class Subject:
     """A document that is verified. `unsigned` has expressions for `<kind of change> <place>`, each with a reason beside it."""
 
     text: str
-    judge: Callable[[str], Any]
+    evaluate: Callable[[str], Any]
     unsigned: tuple[str, ...] = ()
 
 
@@ -46,13 +46,13 @@ def served(kind: str, number: int, *unsigned: str) -> Subject:
     vector = [one for one in vectors_in(SERVED) if one["kind"] == kind][number]
     at = datetime.fromisoformat(vector["at"])
 
-    def judge(text: str) -> Any:
+    def evaluate(text: str) -> Any:
         is_registrys = kind in OF_REGISTRY
         keys = (read_keys if is_registrys else read_auditor_keys)(vector["keys"])
         judges: dict[str, Callable[..., Any]] = OF_REGISTRY if is_registrys else OF_AUDITOR
         return judges[kind]({**vector, "document": text}, keys, at)
 
-    return Subject(written(read(vector["document"])), judge, unsigned)
+    return Subject(written(read(vector["document"])), evaluate, unsigned)
 
 
 def registry_card() -> Subject:
@@ -67,7 +67,7 @@ def registry_card() -> Subject:
     absent = "|".join(re.escape(leaf) for leaf in sorted(leaves) if _at(card, leaf) is None)
     return Subject(
         subject.text,
-        subject.judge,
+        subject.evaluate,
         (
             IN_ANY_ORDER,
             rf"(drop|twice|value|type|add|reverse) ({unsigned})(\..*)?",
@@ -106,7 +106,7 @@ def licence() -> Subject:
     vector = json.loads((VECTORS / "licences" / "valid_operator.json").read_text())
     parts = {name: vector[name] for name in ("certificate", "chain", "lists")}
 
-    def judge(text: str) -> Any:
+    def evaluate(text: str) -> Any:
         found = json.loads(text)
         at = datetime.fromisoformat(vector["at"])
         return verify_licence(
@@ -125,7 +125,7 @@ def licence() -> Subject:
         r"reverse (chain|lists)",
         r"add (chain|lists)\.2",
     )
-    return Subject(json.dumps(parts, separators=(",", ":")), judge, side_by_side)
+    return Subject(json.dumps(parts, separators=(",", ":")), evaluate, side_by_side)
 
 
 def settlement(name: str, *unsigned: str) -> Subject:
@@ -196,7 +196,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_each_single_change_of_a_document_is_refused_unless_the_member_is_unsigned_by_design(name: str):
     subject = SUBJECTS[name]()
-    assert subject.judge(subject.text).code == "verified"
+    assert subject.evaluate(subject.text).code == "verified"
     used, wrong = set(), []
     for change in changes_of(subject.text):
         refusal = refused(subject, change)
@@ -215,9 +215,9 @@ def test_each_single_change_of_a_document_is_refused_unless_the_member_is_unsign
 def refused(subject: Subject, change: Change) -> str | None:
     """What is said of the change; None where the document is verified."""
     try:
-        verdict = subject.judge(change.text)
-    except NotCanonical as trouble:
-        return str(trouble)
+        verdict = subject.evaluate(change.text)
+    except NotCanonical as error:
+        return str(error)
     if verdict.code == "verified":
         return None
     said: str = next(step.said for step in verdict.steps if not step.holds)

@@ -68,8 +68,8 @@ def _at(card: Any, path: str) -> Any:
 def test_each_change_that_its_signer_signs_is_refused_unless_it_contradicts_nothing(name: str):
     resigned = RESIGNED[name]()
     (_, unchanged), *changed = resigned.vectors()
-    assert resigned.judge(unchanged) == "verified"
-    verified = [what for what, vector in changed if resigned.judge(vector) == "verified"]
+    assert resigned.evaluate(unchanged) == "verified"
+    verified = [what for what, vector in changed if resigned.evaluate(vector) == "verified"]
     wrong = [what for what in verified if not any(re.fullmatch(one, what) for one in resigned.free)]
     assert not wrong, "verified: " + ", ".join(wrong)
     unused = [one for one in resigned.free if not any(re.fullmatch(one, what) for what in verified)]

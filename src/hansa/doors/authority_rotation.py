@@ -108,7 +108,7 @@ async def rotate_authority(settings: Settings, reason: str | None, *, stolen: bo
 
 async def _completed(database: Database, files: _Files) -> Step | None:
     """Complete a step that was interrupted after it was recorded; None where there is none."""
-    recorded, _ = await database.look(lambda tx: key_recorded(tx, KEY_NAME))
+    recorded, _ = await database.query(lambda tx: key_recorded(tx, KEY_NAME))
     if files.next is not None and _fingerprint(files.next) == recorded:
         if _fingerprint(files.current) == recorded:
             files.drop_next()
@@ -128,7 +128,7 @@ async def _taken(database: Database, files: _Files, settings: Settings, reason: 
         files.put_current(AuthorityFile(files.current.key, files.current.certificate))
         return "finished"
     if files.next is not None and files.is_next_published:
-        await database.look(lambda tx: _require_published(tx, files, settings))
+        await database.query(lambda tx: _require_published(tx, files, settings))
         await _record_next(database, files, reason)
         return "signing"
     if files.next is None:
@@ -153,7 +153,7 @@ async def _record_next(database: Database, files: _Files, reason: str | None) ->
         subject = fingerprint.hex()
         await record_operator_act(tx, act="identity_authority.rotate", subject=subject, reason=reason)
 
-    await database.act(record)
+    await database.transaction(record)
     files.promote()
 
 
@@ -208,5 +208,5 @@ def _replace(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except OSError as trouble:
-        raise BadKey(f"{path} cannot be written: {trouble.strerror or trouble}") from trouble
+    except OSError as error:
+        raise BadKey(f"{path} cannot be written: {error.strerror or error}") from error

@@ -56,16 +56,16 @@ async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Man
         await require_own_database(settings, dsn)
         async with backup.connect(dsn) as connection:
             # Before the snapshot: what was acknowledged by then is in it.
-            moment = await connection.fetchrow(_MOMENT)
-            assert moment is not None
+            timestamp = await connection.fetchrow(_MOMENT)
+            assert timestamp is not None
             revision = await present_schema(dsn)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 identity = await recorded_identity(connection)
                 if identity is None or revision is None:
                     raise BadBackup("the database contains no registry; nothing was written")
                 position = Position(
-                    taken_at=moment["taken_at"].isoformat(),
-                    lsn=moment["lsn"],
+                    taken_at=timestamp["taken_at"].isoformat(),
+                    lsn=timestamp["lsn"],
                     journal_sequence=await journal.newest_sequence(connection),
                 )
                 with backup.new_backup(file) as writer:

@@ -47,7 +47,7 @@ async def create_administrator(
         return developer_id
 
     async with _database(settings) as database:
-        return await database.act(create)
+        return await database.transaction(create)
 
 
 async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
@@ -84,7 +84,7 @@ async def rotate_key(
         return key
 
     async with _database(settings) as database:
-        return await database.act(rotate)
+        return await database.transaction(rotate)
 
 
 async def rotate_auditor_key(
@@ -102,7 +102,7 @@ async def rotate_auditor_key(
         return key
 
     async with _database(settings) as database:
-        return await database.act(rotate)
+        return await database.transaction(rotate)
 
 
 async def rotate_licensing_key(
@@ -114,7 +114,7 @@ async def rotate_licensing_key(
     """
     seal = _seal(settings)
     async with _database(settings) as database:
-        return await database.act(
+        return await database.transaction(
             lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, brought, reason=reason)
         )
 
@@ -134,7 +134,7 @@ async def rotate_witness_key(
         return keys.ed25519.text, keys.ml_dsa_44.text
 
     async with _database(settings) as database:
-        return await database.act(rotate)
+        return await database.transaction(rotate)
 
 
 async def adopt_database(settings: Settings) -> list[str]:
@@ -163,9 +163,9 @@ async def adopt_database(settings: Settings) -> list[str]:
     async with open_database(settings) as dsn:
         await bring_up_to_date(dsn)
         async with _connected(dsn) as database:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
+            await database.query(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             make_missing_keys(settings)
-            changed = await database.act(adopt)
+            changed = await database.transaction(adopt)
             record_belonging(settings.data_dir, Belonging.of(settings))
             return changed
 
@@ -174,7 +174,7 @@ async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
     """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and what opening the database raises."""
     seal = _seal(settings)
     async with _database(settings) as database:
-        return await database.act(lambda tx: federation.found_network(tx, None, settings, seal))
+        return await database.transaction(lambda tx: federation.found_network(tx, None, settings, seal))
 
 
 async def issue_certificate(
@@ -183,7 +183,9 @@ async def issue_certificate(
     """Issue a licence certificate. Raises: Refused, BadKey, and what opening the database raises."""
     seal = _seal(settings)
     async with _database(settings) as database:
-        return await database.act(lambda tx: federation.issue_certificate(tx, None, settings, seal, request))
+        return await database.transaction(
+            lambda tx: federation.issue_certificate(tx, None, settings, seal, request)
+        )
 
 
 async def install_certificate(
@@ -192,7 +194,9 @@ async def install_certificate(
     """Install the certificate that the genesis issued. Raises: Refused, and what opening the database raises."""
     seal, delivered = _seal(settings), federation.Delivered(certificate, chain)
     async with _database(settings) as database:
-        return await database.act(lambda tx: federation.join_network(tx, None, settings, seal, delivered))
+        return await database.transaction(
+            lambda tx: federation.join_network(tx, None, settings, seal, delivered)
+        )
 
 
 async def change_certificate(
@@ -200,7 +204,9 @@ async def change_certificate(
 ) -> tuple[federation.IssuedCertificate, list[str]]:
     """Suspend, reinstate or revoke the subject of a certificate. Raises: Refused, and what opening the database raises."""
     async with _database(settings) as database:
-        return await database.act(lambda tx: federation.change_certificate(tx, None, settings, change))
+        return await database.transaction(
+            lambda tx: federation.change_certificate(tx, None, settings, change)
+        )
 
 
 async def list_certificates(
@@ -214,13 +220,13 @@ async def list_certificates(
 async def licensing_key(settings: Settings) -> bytes:
     """The public licence-signing key. Raises: Refused, and what opening the database raises."""
     async with _database(settings) as database:
-        return await database.look(federation.licensing_public_key)
+        return await database.query(federation.licensing_public_key)
 
 
 async def operator_licence(settings: Settings) -> federation.HeldOperatorLicence | None:
     """The licence that this operator registry read at its frame last. Raises: Refused, and what opening the database raises."""
     async with _database(settings) as database:
-        return await database.look(federation.held_operator_licence)
+        return await database.query(federation.held_operator_licence)
 
 
 def trust_bundle(settings: Settings) -> str:
@@ -243,7 +249,7 @@ async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> f
         return enrolled
 
     async with _database(settings) as database:
-        return await database.act(enrol)
+        return await database.transaction(enrol)
 
 
 async def revoke_service(settings: Settings, name: str, reason: str | None) -> int:
@@ -259,7 +265,7 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
         return revoked
 
     async with _database(settings) as database:
-        return await database.act(revoke)
+        return await database.transaction(revoke)
 
 
 async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[jobs.JobView], int]:
@@ -287,7 +293,7 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
     """
     book = ledger.Book.of(settings)
     async with _database(settings) as database:
-        return await database.act(
+        return await database.transaction(
             lambda tx: ledger.claim_unclaimed(tx, tx_id=tx_id, payee=payee, ref=ref, book=book)
         )
 
@@ -295,13 +301,13 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Make a background job due now. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:
-        await database.act(lambda tx: jobs.retry_job(tx, job_id, None, reason))
+        await database.transaction(lambda tx: jobs.retry_job(tx, job_id, None, reason))
 
 
 async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Delete a background job. Raises: Refused, and what opening the registry raises."""
     async with _database(settings) as database:
-        await database.act(
+        await database.transaction(
             lambda tx: jobs.drop_job(tx, job_id, None, reason, droppable=ASSEMBLY.droppable_jobs)
         )
 
@@ -309,7 +315,7 @@ async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
     """Every certificate that a service ever got. Raises: what opening the registry raises."""
     async with _database(settings) as database:
-        return await database.look(federation.list_certificates)
+        return await database.query(federation.list_certificates)
 
 
 def _seal(settings: Settings) -> Seal:
@@ -338,7 +344,7 @@ async def _change_supply(
         return changed
 
     async with _database(settings) as database:
-        return await database.act(recorded)
+        return await database.transaction(recorded)
 
 
 @asynccontextmanager

@@ -42,7 +42,7 @@ async def add_peer(settings: Settings, new: NewPeer) -> PeerOut:
     """Add a peer by hand. Raises: Refused, and what opening the database raises."""
     async with _runtime(settings) as runtime:
         return await _shown(
-            runtime, await runtime.database.act(lambda tx: federation.add_by_hand(tx, None, new))
+            runtime, await runtime.database.transaction(lambda tx: federation.add_by_hand(tx, None, new))
         )
 
 
@@ -77,13 +77,13 @@ async def change_peer(settings: Settings, act: Literal["pause", "resume"], name:
     """Pause or resume a peer. Raises: Refused, and what opening the database raises."""
     changing = federation.pause_peer if act == "pause" else federation.resume_peer
     async with _runtime(settings) as runtime:
-        return await _shown(runtime, await runtime.database.act(lambda tx: changing(tx, None, name)))
+        return await _shown(runtime, await runtime.database.transaction(lambda tx: changing(tx, None, name)))
 
 
 async def remove_peer(settings: Settings, name: str, *, abandon: bool) -> tuple[str, bool]:
     """Remove a peer; returns its name, and whether nothing is left of it. Raises: as `change_peer`."""
     async with _runtime(settings) as runtime:
-        peer, is_gone = await runtime.database.act(
+        peer, is_gone = await runtime.database.transaction(
             lambda tx: federation.remove_peer(tx, None, runtime, name, abandon=abandon)
         )
         return peer.name, is_gone
@@ -114,7 +114,7 @@ async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
             svid = await federation.OWN_IDENTITY.of(runtime).svid()
         else:
             svid = runtime.authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=lifetime, hosts=[host])
-        await runtime.database.act(
+        await runtime.database.transaction(
             lambda tx: record_operator_act(tx, act="peer.certificate", subject=spiffe_id)
         )
         return svid

@@ -50,8 +50,8 @@ class _Files(msgspec.Struct, frozen=True):
         """Let the next key take the place of the present one."""
         try:
             self.next.replace(self.current)
-        except OSError as trouble:
-            raise BadKey(f"{self.current} cannot be written: {trouble.strerror or trouble}") from trouble
+        except OSError as error:
+            raise BadKey(f"{self.current} cannot be written: {error.strerror or error}") from error
 
 
 async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed:
@@ -62,7 +62,7 @@ async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed
     require_data_directory(settings)
     files = _Files.of(settings)
     async with adoptable_database(settings) as database:
-        recorded, _ = await database.look(lambda tx: key_recorded(tx, KEY_NAME))
+        recorded, _ = await database.query(lambda tx: key_recorded(tx, KEY_NAME))
         if files.next.exists() and _fingerprint(files.next) == recorded:
             files.promote()
             return Resealed()
@@ -72,7 +72,7 @@ async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed
             )
         if not files.next.exists():
             write_once(files.next, new_hex("").encode())
-        found = await database.act(lambda tx: _seal_anew(tx, files, reason))
+        found = await database.transaction(lambda tx: _seal_anew(tx, files, reason))
         files.promote()
         return found
 

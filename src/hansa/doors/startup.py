@@ -104,7 +104,7 @@ async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
         database = Database(dsn, pool_size=1)
         await database.open()
         try:
-            await database.look(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
+            await database.query(lambda tx: require_adoptable(tx, settings.trust_domain, settings.ledger_id))
             yield database
         finally:
             await database.close()
@@ -218,7 +218,7 @@ async def require_signing_key(settings: Settings, dsn: str) -> None:
     await database.open()
     try:
         seal = Seal(Keyring(settings.data_dir))
-        await database.look(lambda tx: federation.require_present_key(tx, seal))
+        await database.query(lambda tx: federation.require_present_key(tx, seal))
     finally:
         await database.close()
 
@@ -228,7 +228,7 @@ async def has_administrator(dsn: str) -> bool:
     database = Database(dsn, pool_size=1)
     await database.open()
     try:
-        return await database.look(people.has_administrator)
+        return await database.query(people.has_administrator)
     finally:
         await database.close()
 
@@ -259,7 +259,7 @@ async def require_own_database(settings: Settings, dsn: str) -> None:
     await database.open()
     try:
         own = own_identity(settings)
-        if await database.look(lambda tx: require_own(tx, own)) is None:
+        if await database.query(lambda tx: require_own(tx, own)) is None:
             require_founded(settings, address_of(dsn))
     finally:
         await database.close()
@@ -273,14 +273,14 @@ async def _prepare(dsn: str, settings: Settings) -> None:
     await database.open()
     try:
         fail_closed = settings.event_emitter_fail_closed
-        await database.act(_settle_positions)
+        await database.transaction(_settle_positions)
         registry_did = f"did:{settings.did_method}:{REGISTRY_ACCOUNT}"
-        await database.act(
+        await database.transaction(
             lambda tx: journal.settle_policies(tx, fail_closed=fail_closed, registry_did=registry_did)
         )
-        await database.act(lambda tx: journal.settle_reactors(tx, ASSEMBLY.reactors))
-        await database.act(journal.keep_partitions_ahead)
-        await database.act(lambda tx: _found(tx, settings))
+        await database.transaction(lambda tx: journal.settle_reactors(tx, ASSEMBLY.reactors))
+        await database.transaction(journal.keep_partitions_ahead)
+        await database.transaction(lambda tx: _found(tx, settings))
     finally:
         await database.close()
     record_belonging(settings.data_dir, Belonging.of(settings))

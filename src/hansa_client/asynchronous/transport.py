@@ -52,13 +52,13 @@ class AsyncTransport:
                 token = await session.token() if session is not None else None
             try:
                 answer = await self._sent(call, token)
-            except httpx2.TransportError as trouble:
-                was_sent = not isinstance(trouble, UNSENT)
+            except httpx2.TransportError as error:
+                was_sent = not isinstance(error, UNSENT)
                 may_have_happened = may_have_happened or was_sent
                 failed_attempts += 1
                 pause = self._retries.pause(failed_attempts)
                 if pause is None or (was_sent and not call.is_repeatable):
-                    raise _no_answer(call, trouble, may_have_happened=may_have_happened) from trouble
+                    raise _no_answer(call, error, may_have_happened=may_have_happened) from error
                 await async_sleep(pause)
                 continue
             if answer.status < REFUSED:
@@ -87,11 +87,11 @@ class AsyncTransport:
         """Raises: httpx2.TransportError, AnswerInvalid, OutcomeUnknown."""
         try:
             answer = await self._sender.send(call, token, self._timeout_seconds + call.extra_seconds)
-        except httpx2.DecodingError as trouble:
+        except httpx2.DecodingError as error:
             unreadable = AnswerInvalid(
-                f"{call.method} {call.path} was answered in a broken encoding: {trouble}"
+                f"{call.method} {call.path} was answered in a broken encoding: {error}"
             )
-            raise _unreadable(call, unreadable) from trouble
+            raise _unreadable(call, unreadable) from error
         if REDIRECTED <= answer.status < REFUSED:
             raise read_redirection(answer, call)
         return answer
@@ -115,30 +115,30 @@ def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
     """What stops an attempt before it is sent, such as a login that fails, does not show what an earlier attempt did."""
     try:
         yield
-    except HansaError as trouble:
+    except HansaError as error:
         if not may_have_happened or call.is_reading:
             raise
-        sentence = f"The request may have taken effect. {call.method} {call.path}: {trouble}"
-        raise OutcomeUnknown(sentence, call.key) from trouble
+        sentence = f"The request may have taken effect. {call.method} {call.path}: {error}"
+        raise OutcomeUnknown(sentence, call.key) from error
 
 
 def read_success(call: Call, answer: Answer, shape: type[T]) -> T:
     """The body of a success of this call. Raises: AnswerInvalid, OutcomeUnknown."""
     try:
         return read_answer(answer.content, shape, call)
-    except AnswerInvalid as trouble:
-        raise _unreadable(call, trouble) from trouble
+    except AnswerInvalid as error:
+        raise _unreadable(call, error) from error
 
 
-def _unreadable(call: Call, trouble: AnswerInvalid) -> AnswerInvalid | OutcomeUnknown:
+def _unreadable(call: Call, error: AnswerInvalid) -> AnswerInvalid | OutcomeUnknown:
     """A success that cannot be read, as a proxy may send one, does not show what the registry did."""
     if call.is_reading:
-        return trouble
-    return OutcomeUnknown(f"The request may have taken effect. {trouble}", call.key)
+        return error
+    return OutcomeUnknown(f"The request may have taken effect. {error}", call.key)
 
 
-def _no_answer(call: Call, trouble: Exception, *, may_have_happened: bool) -> Unreachable | OutcomeUnknown:
-    reason = f"{call.method} {call.path}: {type(trouble).__name__}: {trouble}".rstrip(": ")
+def _no_answer(call: Call, error: Exception, *, may_have_happened: bool) -> Unreachable | OutcomeUnknown:
+    reason = f"{call.method} {call.path}: {type(error).__name__}: {error}".rstrip(": ")
     if may_have_happened and not call.is_reading:
         return OutcomeUnknown(f"No answer, and the request may have taken effect. {reason}", call.key)
     return Unreachable(f"The registry does not answer. {reason}")

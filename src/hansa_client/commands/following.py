@@ -20,10 +20,10 @@ def follow_on(following: Following, *, as_json: bool) -> NoReturn:
         try:
             for event in following:
                 print_event(event, as_json=as_json)
-        except (Unreachable, ServerFailed) as trouble:
+        except (Unreachable, ServerFailed) as error:
             if following.position is None:
                 raise
             if named_at != following.position:
-                typer.echo(one_line(f"{trouble}".rstrip(".") + ". Trying again."), err=True)
+                typer.echo(one_line(f"{error}".rstrip(".") + ". Trying again."), err=True)
             named_at = following.position
             sleep(OUTAGE_SECONDS)

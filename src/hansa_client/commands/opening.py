@@ -44,10 +44,10 @@ def reported() -> Iterator[None]:
         yield
     except Refusal as refusal:
         fail(str(refusal), code=refusal.code, status=refusal.status)
-    except OSError as trouble:
-        fail(f"{trouble.filename}: {trouble.strerror}" if trouble.filename else str(trouble))
-    except (HansaError, ValueError, TypeError) as trouble:
-        fail(str(trouble))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (HansaError, ValueError, TypeError) as error:
+        fail(str(error))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 
@@ -144,8 +144,8 @@ def write_new(file: str, content: str) -> None:
     """Write a file that is readable for this user alone. Raises: NothingStored when there is one."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as trouble:
-        raise NothingStored(f"{file} cannot be written: {trouble.strerror}") from None
+    except OSError as error:
+        raise NothingStored(f"{file} cannot be written: {error.strerror}") from None
     with os.fdopen(descriptor, "w") as stream:
         stream.write(content)
 
@@ -154,8 +154,8 @@ def read_json_file(file: Path, shape: type[T]) -> T:
     """A JSON document of the user. Raises: NothingStored, OSError."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
-        raise NothingStored(f"{file} does not hold what is expected: {trouble}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NothingStored(f"{file} does not hold what is expected: {error}") from None
 
 
 def amount_of(stated: str) -> Decimal:

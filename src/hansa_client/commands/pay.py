@@ -178,10 +178,10 @@ def _reported() -> Iterator[None]:
 
     try:
         yield
-    except Error as trouble:
-        fail(f"The journal of payments, {default_path()}, cannot be used: {trouble}.")
-    except (httpx2.HTTPError, httpx2.InvalidURL) as trouble:
-        fail(f"The service does not answer: {type(trouble).__name__}: {trouble}".rstrip(": "))
+    except Error as error:
+        fail(f"The journal of payments, {default_path()}, cannot be used: {error}.")
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        fail(f"The service does not answer: {type(error).__name__}: {error}".rstrip(": "))
 
 
 def _request_to(url: str, body: str | None, method: str | None) -> dict[str, Any]:

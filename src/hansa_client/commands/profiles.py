@@ -77,8 +77,8 @@ def read_profiles() -> Profiles:
         return msgspec.json.decode(file.read_bytes(), type=Profiles)
     except FileNotFoundError:
         return Profiles()
-    except msgspec.DecodeError as trouble:
-        raise NothingStored(f"{file} is not a file of profiles: {trouble}") from None
+    except msgspec.DecodeError as error:
+        raise NothingStored(f"{file} is not a file of profiles: {error}") from None
 
 
 @contextmanager

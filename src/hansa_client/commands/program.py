@@ -68,8 +68,8 @@ def run_command_line() -> None:
     command = _command()
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False)
-    except TyperException as trouble:
-        sentence = usage_sentence(trouble, PROGRAM)
+    except TyperException as error:
+        sentence = usage_sentence(error, PROGRAM)
         if sentence:
             typer.echo(f"{PROGRAM}: {sentence}", err=True)
         sys.exit(USAGE_ERROR)

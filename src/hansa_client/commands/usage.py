@@ -9,12 +9,12 @@ PARSER_INTEGER = (
 )
 
 
-def usage_sentence(trouble: TyperException, program: str) -> str | None:
+def usage_sentence(error: TyperException, program: str) -> str | None:
     """What was wrong and where the help is; None for a group without a command, which has printed its help by now."""
-    message = trouble.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
+    message = error.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
     if not message:
         return None
-    context = getattr(trouble, "ctx", None)
+    context = getattr(error, "ctx", None)
     path = context.command_path if context else program
     end = "" if message.endswith("?") else "."
     return f"{message}{end} See `{path} --help`."

@@ -62,8 +62,8 @@ def _read_file() -> dict[str, str]:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
-    except msgspec.DecodeError as trouble:
-        raise NothingStored(f"{file} is not a file of credentials: {trouble}") from None
+    except msgspec.DecodeError as error:
+        raise NothingStored(f"{file} is not a file of credentials: {error}") from None
 
 
 def _change_file(name: str, secret: str | None) -> None:

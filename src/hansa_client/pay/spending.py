@@ -36,9 +36,9 @@ def add(connection: sqlite3.Connection, day: int, payee: str, amount: Decimal) -
     _set(connection, day, payee, (_total(connection, day, payee) or Decimal(0)) + amount)
 
 
-def day_of(moment: float) -> int:
-    """The number of the day (UTC) of a moment in seconds since 1970."""
-    return int(moment // DAY_SECONDS)
+def day_of(timestamp: float) -> int:
+    """The number of the day (UTC) of a timestamp in seconds since 1970."""
+    return int(timestamp // DAY_SECONDS)
 
 
 def _add_up(connection: sqlite3.Connection, day: int) -> None:

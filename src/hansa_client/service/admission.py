@@ -64,8 +64,8 @@ class Admission:
         """Whether to work for what was presented, to repeat a stored answer, or to refuse."""
         try:
             address = self.issuers.address(presented.issuer)
-        except IssuerNotTrusted as trouble:
-            return refusals.issuer_not_trusted(str(trouble))
+        except IssuerNotTrusted as error:
+            return refusals.issuer_not_trusted(str(error))
         if not TOKEN.fullmatch(presented.token):
             return refusals.payment_refused(
                 "TOKEN_MALFORMED", "A payment token is apt_ and 64 hexadecimal digits."
@@ -80,8 +80,8 @@ class Admission:
             if entry.owner != owner or entry.state is not State.CLAIMED:
                 return await self._existing(entry, presented.token)
             return await self._verified(entry, presented, address, terms, order)
-        except StoreUnavailable as trouble:
-            log.warning("%s", trouble)
+        except StoreUnavailable as error:
+            log.warning("%s", error)
             return refusals.store_unavailable()
 
     async def _verified(
@@ -91,8 +91,8 @@ class Admission:
             verdict = await self.registry_at(address).payments.verify(
                 presented.token, target_agent_did=self.agent_did, use_id=entry.use_id
             )
-        except HansaError as trouble:
-            log.warning("%s does not verify: %s", address, type(trouble).__name__)
+        except HansaError as failure:
+            log.warning("%s does not verify: %s", address, type(failure).__name__)
             # The use_id stays with the entry: the next attempt learns whether this one was the first use.
             await self.store.pause(entry.token_hash, entry.owner)
             return refusals.issuer_unavailable()
@@ -228,8 +228,8 @@ class Working:
             if answer.payment is Payment.REPORTED:
                 return Stored(content, outcome, self.facts, None)
             return await admission.answer(stored, self._token)
-        except StoreUnavailable as trouble:
-            log.warning("an answer is not confirmed as stored: %s", trouble)
+        except StoreUnavailable as error:
+            log.warning("an answer is not confirmed as stored: %s", error)
             return refusals.store_unavailable()
         finally:
             self._renewals.end()
@@ -239,8 +239,8 @@ class Working:
         self._renewals.end()
         try:
             await self._admission.store.pause(self._entry.token_hash, self._entry.owner)
-        except StoreUnavailable as trouble:
-            log.warning("work that was cancelled is given up later: %s", trouble)
+        except StoreUnavailable as error:
+            log.warning("work that was cancelled is given up later: %s", error)
 
     def _payment(self, outcome: Outcome) -> Payment:
         if not self.facts.is_captured_by_payee:
@@ -277,6 +277,6 @@ class _Renewals:
         while True:
             try:
                 await store.renew(entry.token_hash, entry.owner, lease_seconds)
-            except StoreUnavailable as trouble:
-                log.warning("a lease was not renewed: %s", trouble)
+            except StoreUnavailable as error:
+                log.warning("a lease was not renewed: %s", error)
             await asyncio.sleep(self._pause_seconds)

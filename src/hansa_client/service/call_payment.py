@@ -49,8 +49,8 @@ class CallPayment:
             terms = await self._service.terms(priced.price)
             self._challenge = await self._service.challenge(terms, self.request.url)
             decision = await self._service.admit(self._presented, terms, priced.order)
-        except HansaError as trouble:
-            log.warning("the registry of this service does not answer: %s", trouble)
+        except HansaError as error:
+            log.warning("the registry of this service does not answer: %s", error)
             decision = refusals.issuer_unavailable()
         if isinstance(decision, Working):
             self.working = decision

@@ -74,8 +74,8 @@ async def _decided(
         settlement = await settle()
     except Refusal as refusal:
         return _of_refusal(refusal, is_capture=is_capture), None
-    except HansaError as trouble:
-        log.warning("a payment is not yet settled: %s", type(trouble).__name__)
+    except HansaError as error:
+        log.warning("a payment is not yet settled: %s", type(error).__name__)
         return Collected.UNKNOWN, None
     return _of_status(settlement.status, is_capture=is_capture), settlement.settlement_tx_id
 

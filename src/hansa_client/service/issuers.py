@@ -79,8 +79,8 @@ class TrustedIssuers:
             return self.own
         try:
             origin = origin_of(issuer.strip())
-        except ValueError as trouble:
-            raise IssuerNotTrusted(f"X-Payment-Issuer: {trouble}") from None
+        except ValueError as error:
+            raise IssuerNotTrusted(f"X-Payment-Issuer: {error}") from None
         if origin == self.own or origin in self.own_names:
             return self.own
         if origin not in self.others:

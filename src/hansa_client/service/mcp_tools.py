@@ -112,9 +112,9 @@ async def _worked(
 ) -> Stored | Refused:
     try:
         result = await work()
-    except Exception as trouble:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
         result = CallToolResult(
-            content=[TextContent(type="text", text=f"The tool failed: {trouble}")], is_error=True
+            content=[TextContent(type="text", text=f"The tool failed: {error}")], is_error=True
         )
     except BaseException:
         await working.abandon()

@@ -20,8 +20,8 @@ async def native_network(registry: AsyncRegistry) -> X402Network | None:
     call = Call("GET", "/x402/supported")
     try:
         supported = read_answer((await registry.fetch(call)).content, dict[str, Any], call)
-    except HansaError as trouble:
-        log.info("the registry states no x402 network: %s", type(trouble).__name__)
+    except HansaError as error:
+        log.info("the registry states no x402 network: %s", type(error).__name__)
         return None
     return network_in(supported)
 

@@ -109,8 +109,8 @@ class PaidCalls:
             return Captures(credentials is not None, accepted)
         try:
             callers_of = frozenset(map(self.issuers.address, read_registries(accepted)))
-        except IssuerNotTrusted as trouble:
-            raise ValueError(f"accept_caller_capture: {trouble}") from None
+        except IssuerNotTrusted as error:
+            raise ValueError(f"accept_caller_capture: {error}") from None
         return Captures(credentials is not None, callers_of=callers_of)
 
     @classmethod
@@ -193,8 +193,8 @@ class PaidCalls:
             return refusals.payment_required()
         try:
             admission = await self.start()
-        except StoreUnavailable as trouble:
-            log.warning("%s", trouble)
+        except StoreUnavailable as error:
+            log.warning("%s", error)
             return refusals.store_unavailable()
         return await admission.admit(presented, terms, order)
 
@@ -251,8 +251,8 @@ class PaidCalls:
                 await self._collect_once()
                 if rounds % PURGE_ROUNDS == 0:
                     await self._store.purge(KEPT_SECONDS)
-            except (StoreUnavailable, HansaError) as trouble:
-                log.warning("payments are collected later: %s", trouble)
+            except (StoreUnavailable, HansaError) as error:
+                log.warning("payments are collected later: %s", error)
             rounds += 1
             await asyncio.sleep(COLLECT_SECONDS)
 

@@ -29,12 +29,12 @@ class Work:
         await asyncio.sleep(0.02)
         self._running[group] -= 1
         self.ran.append(job.key)
-        assert await runtime.database.act(lambda tx: conclude(tx, job))
+        assert await runtime.database.transaction(lambda tx: conclude(tx, job))
 
 
 async def add(registry: TestRegistry, *keys: str | None) -> None:
     jobs = [NewJob(f"{key}-{number}", None, key) for number, key in enumerate(keys)]
-    await registry.database.act(lambda tx: enqueue_many(tx, "keyed", jobs))
+    await registry.database.transaction(lambda tx: enqueue_many(tx, "keyed", jobs))
 
 
 async def test_two_processes_never_run_two_jobs_of_one_key(registry: TestRegistry):
@@ -54,7 +54,7 @@ async def test_claims_at_the_same_moment_get_one_job_of_each_key(registry: TestR
         claims = await at_once(*(claim(registry.runtime, kind, 8) for _ in range(4)))
         groups = Counter(job.key.partition("-")[0] for claimed in claims for job in claimed)
         assert groups == {"a": 1, "b": 1, "c": 1, "None": 2}
-        await registry.database.act(lambda tx: withdraw(tx, "keyed"))
+        await registry.database.transaction(lambda tx: withdraw(tx, "keyed"))
 
 
 async def test_a_key_stays_taken_until_the_job_of_a_dead_process_has_run_again(registry: TestRegistry):
@@ -67,9 +67,9 @@ async def test_a_key_stays_taken_until_the_job_of_a_dead_process_has_run_again(r
     assert again.key == lost.key
 
     async def ends(job: Job) -> bool:
-        return await registry.database.act(lambda tx: conclude(tx, job))
+        return await registry.database.transaction(lambda tx: conclude(tx, job))
 
-    assert not await registry.database.act(lambda tx: is_held(tx, lost))
+    assert not await registry.database.transaction(lambda tx: is_held(tx, lost))
     assert (await ends(lost), await ends(again), await ends(again)) == (False, True, False)
     (other,) = await claim(registry.runtime, kind, 8)
     assert other.key != lost.key
@@ -79,11 +79,11 @@ async def test_a_job_that_moves_to_another_key_while_it_runs_gets_it_afterwards(
     kind = Work(8).kind
     await add(registry, "a", "b")
     first, _ = await claim(registry.runtime, kind, 8)
-    await registry.database.act(lambda tx: enqueue_many(tx, "keyed", [NewJob(first.key, None, "b")]))
+    await registry.database.transaction(lambda tx: enqueue_many(tx, "keyed", [NewJob(first.key, None, "b")]))
     rows = {row["key"]: row for row in await jobs_of(registry.runtime, "keyed")}
     assert rows[first.key]["concurrency_key"] == "a"
     due_at = rows[first.key]["due_again_at"]
-    await registry.database.act(lambda tx: conclude(tx, first, due_at=due_at, concurrency_key="b"))
+    await registry.database.transaction(lambda tx: conclude(tx, first, due_at=due_at, concurrency_key="b"))
     assert await claim(registry.runtime, kind, 8) == [], "b is taken by the other one"
 
 
@@ -91,6 +91,6 @@ async def test_the_result_of_a_job_that_was_withdrawn_is_refused(registry: TestR
     kind = Work(8).kind
     await add(registry, "a", "b")
     first, second = await claim(registry.runtime, kind, 8)
-    await registry.database.act(lambda tx: withdraw(tx, "keyed", [first.key]))
-    assert not await registry.database.act(lambda tx: conclude(tx, first))
-    assert await registry.database.act(lambda tx: conclude(tx, second))
+    await registry.database.transaction(lambda tx: withdraw(tx, "keyed", [first.key]))
+    assert not await registry.database.transaction(lambda tx: conclude(tx, first))
+    assert await registry.database.transaction(lambda tx: conclude(tx, second))

@@ -42,7 +42,7 @@ from hansa.foundation.plumbing.jobs import store
 async def claim():
     database = Database(sys.argv[1], pool_size=1)
     await database.open()
-    (job,) = await database.act(lambda tx: store.claim(tx, "{KIND}", 1, 30.0))
+    (job,) = await database.transaction(lambda tx: store.claim(tx, "{KIND}", 1, 30.0))
     print(job.key, flush=True)
     await asyncio.Event().wait()
 
@@ -87,7 +87,7 @@ async def another(registry: TestRegistry) -> AsyncIterator[Runtime]:
 
 async def add(registry: TestRegistry, *keys: str, kind: str = KIND, due_at: datetime | None = None) -> None:
     for key in keys:
-        await registry.database.act(lambda tx, key=key: enqueue(tx, kind, key, {"of": key}, due_at))
+        await registry.database.transaction(lambda tx, key=key: enqueue(tx, kind, key, {"of": key}, due_at))
 
 
 async def test_jobs_run_in_the_order_in_which_they_are_due(registry: TestRegistry, work: Work):
@@ -95,7 +95,7 @@ async def test_jobs_run_in_the_order_in_which_they_are_due(registry: TestRegistr
     for key, minutes in (("third", -1), ("first", -3), ("second", -2), ("later", 60)):
         await add(registry, key, due_at=now + timedelta(minutes=minutes))
     for _ in range(3):
-        (job,) = await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+        (job,) = await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
         assert job.payload == {"of": job.key}
         await run_leased(registry.runtime, work.kind(), job)
     assert work.ran == ["first", "second", "third"]
@@ -116,7 +116,7 @@ async def test_the_job_of_an_act_that_is_undone_never_runs(registry: TestRegistr
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await registry.database.act(fail)
+        await registry.database.transaction(fail)
     await run_due(registry.runtime, work.kind())
     assert work.ran == []
 
@@ -151,9 +151,9 @@ async def test_a_result_that_comes_after_the_lease_was_lost_is_refused(
     registry: TestRegistry, another: Runtime, work: Work
 ):
     await add(registry, "fenced")
-    (late,) = await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    (late,) = await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     await time_passes(registry.runtime, 31)
-    (newer,) = await another.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    (newer,) = await another.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     before = jobs_fenced_total.labels(KIND)._value.get()
     await run_leased(registry.runtime, work.kind(), late)
     assert jobs_fenced_total.labels(KIND)._value.get() == before + 1
@@ -163,9 +163,9 @@ async def test_a_result_that_comes_after_the_lease_was_lost_is_refused(
         lambda tx: store.renew(tx, late, 30.0),
         lambda tx: store.release(tx, late),
     ):
-        assert not await registry.database.act(refused)
-    assert await another.database.act(lambda tx: store.finish(tx, newer, None))
-    assert not await another.database.act(lambda tx: store.finish(tx, newer, None))
+        assert not await registry.database.transaction(refused)
+    assert await another.database.transaction(lambda tx: store.finish(tx, newer, None))
+    assert not await another.database.transaction(lambda tx: store.finish(tx, newer, None))
 
 
 async def test_work_whose_lease_is_lost_is_cancelled(registry: TestRegistry, work: Work):
@@ -174,7 +174,7 @@ async def test_work_whose_lease_is_lost_is_cancelled(registry: TestRegistry, wor
     async with working(registry.runtime, work.kind(lease_seconds=0.3)):
         await until(lambda: work.ran)
         before = jobs_fenced_total.labels(KIND)._value.get()
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute("UPDATE plumbing_job SET fencing_token = fencing_token + 1")
         )
         await until(lambda: jobs_fenced_total.labels(KIND)._value.get() == before + 1)
@@ -198,7 +198,7 @@ async def test_a_lease_is_renewed_while_the_work_lasts(registry: TestRegistry, w
 
 async def test_what_is_enqueued_while_the_job_runs_makes_it_run_once_more(registry: TestRegistry, work: Work):
     await add(registry, "again")
-    (job,) = await registry.database.act(lambda tx: store.claim(tx, KIND, 1, 30.0))
+    (job,) = await registry.database.transaction(lambda tx: store.claim(tx, KIND, 1, 30.0))
     await add(registry, "again")
     await run_leased(registry.runtime, work.kind(), job)
     await run_due(registry.runtime, work.kind())
@@ -256,12 +256,12 @@ async def test_dead_jobs_are_deleted_after_a_month(registry: TestRegistry, work:
     work.trouble = GiveUp("no")
     await add(registry, "old", "new")
     await run_due(registry.runtime, work.kind())
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_job SET dead_at = now() - interval '31 days' WHERE key = 'old'"
         )
     )
-    await registry.database.act(forget_dead_jobs)
+    await registry.database.transaction(forget_dead_jobs)
     assert [row["key"] for row in await jobs_of(registry.runtime, KIND)] == ["new"]
 
 

@@ -28,7 +28,7 @@ class Calls:
 
 
 async def add(registry: TestRegistry, *jobs: NewJob) -> None:
-    await registry.database.act(lambda tx: enqueue_many(tx, KIND, jobs))
+    await registry.database.transaction(lambda tx: enqueue_many(tx, KIND, jobs))
 
 
 async def test_jobs_that_wait_leave_their_place_to_others(registry: TestRegistry):
@@ -52,7 +52,7 @@ async def test_waiting_jobs_take_no_place_of_other_kinds(registry: TestRegistry,
     kind = LeasedKind(KIND, calls, at_once=8, started_at_once=2)
     async with working(registry.runtime, kind, LeasedKind("other", others)):
         await until(lambda: len(calls.started) == 2)
-        await registry.database.act(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
+        await registry.database.transaction(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
         await until(lambda: others.started)
         calls.may_end.set()
 
@@ -75,19 +75,19 @@ async def test_a_job_gets_its_next_priority_when_it_ends(registry: TestRegistry)
     await add(registry, NewJob("one"))
     for low_priority in (True, False):
         (job,) = await claim(registry.runtime, kind, 5)
-        assert await registry.database.act(
+        assert await registry.database.transaction(
             lambda tx, job=job, low=low_priority: conclude(tx, job, due_at=later, low_priority=low)
         )
-        due = await registry.database.look(lambda tx: low_priority_due(tx, KIND, 5))
+        due = await registry.database.query(lambda tx: low_priority_due(tx, KIND, 5))
         assert due == ({"one": later} if low_priority else {})
-        await registry.database.act(lambda tx: tx.execute("UPDATE plumbing_job SET due_at = now()"))
+        await registry.database.transaction(lambda tx: tx.execute("UPDATE plumbing_job SET due_at = now()"))
 
 
 async def test_jobs_of_a_kind_that_the_settings_switch_off_stay_as_they_are(registry: TestRegistry):
     calls, others = Calls(), Calls()
     others.may_end.set()
     await add(registry, NewJob("one"))
-    await registry.database.act(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
+    await registry.database.transaction(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
     off = LeasedKind(KIND, calls, is_enabled=lambda _: False)
     async with working(registry.runtime, off, LeasedKind("other", others)):
         await until(lambda: others.started)

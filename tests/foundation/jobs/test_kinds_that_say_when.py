@@ -61,8 +61,8 @@ class Queue:
             raise ArithmeticError
         await tx.execute("INSERT INTO done (number) VALUES ($1)", number)
 
-    async def exhausted(self, tx: Tx, job: Job, trouble: Exception) -> None:
-        self.set_aside.append((await self._take(tx), f"{type(trouble).__name__} {job.attempts}"))
+    async def exhausted(self, tx: Tx, job: Job, error: Exception) -> None:
+        self.set_aside.append((await self._take(tx), f"{type(error).__name__} {job.attempts}"))
 
     async def _take(self, tx: Tx) -> int:
         row = "DELETE FROM waiting WHERE id = (SELECT min(id) FROM waiting) RETURNING number"
@@ -71,7 +71,7 @@ class Queue:
 
 @asynccontextmanager
 async def running(registry: TestRegistry, queue: Queue, processes: int = 1) -> AsyncIterator[None]:
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     async with working(registry.runtime, queue.kind()):
         if processes == 1:
             yield
@@ -90,11 +90,11 @@ async def add(registry: TestRegistry, *numbers: int) -> None:
         await tx.execute("INSERT INTO waiting (number) SELECT unnest($1::int[])", numbers)
         await tx.execute("SELECT pg_notify($1, '')", CHANNEL)
 
-    await registry.database.act(write)
+    await registry.database.transaction(write)
 
 
 async def done(registry: TestRegistry) -> list[int]:
-    rows = await registry.database.look(lambda tx: tx.fetch("SELECT number FROM done ORDER BY id"))
+    rows = await registry.database.query(lambda tx: tx.fetch("SELECT number FROM done ORDER BY id"))
     return [row["number"] for row in rows]
 
 
@@ -128,7 +128,7 @@ async def test_a_job_that_waited_for_the_place_of_such_a_kind_starts_when_that_e
     async with running(registry, slow):
         # Its job is due from now on, before the other one.
         await until(lambda: slow.asked)
-    await registry.database.act(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
+    await registry.database.transaction(lambda tx: enqueue_many(tx, "other", [NewJob("a")]))
     await add(registry, 1)
     monkeypatch.setattr("hansa.foundation.plumbing.jobs.worker.AT_ONCE", 1)
     monkeypatch.setattr("hansa.foundation.plumbing.jobs.worker.LOOK_AGAIN_SECONDS", 60.0)
@@ -195,7 +195,7 @@ async def test_it_is_not_asked_again_after_work_that_says_that_it_is_done(regist
         )
         return False
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     kind = replace(queue.kind(), work=take_all)
     async with working(registry.runtime, kind):
         await until(lambda: queue.asked >= 2)
@@ -226,7 +226,7 @@ async def test_a_sweep_of_nothing_writes_nothing_and_one_of_much_goes_on_at_once
     async def take(tx: Tx) -> None:
         await tx.execute("INSERT INTO done (number) VALUES ($1)", await queue._take(tx))
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     kind = sweep_of("sweep of numbers", 0.2, queue.has_work, take)
     async with working(registry.runtime, kind):
         await until(lambda: queue.asked >= 3)
@@ -245,7 +245,7 @@ async def test_a_sweep_whose_jobs_end_later_runs_once_a_turn(registry: TestRegis
     async def enqueue(_: Tx) -> None:
         ran_at.append(monotonic())
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     await add(registry, 1)
     kind = sweep_of("sweep of what waits", 0.5, queue.has_work, enqueue, once_a_turn=True)
     async with working(registry.runtime, kind):
@@ -257,9 +257,9 @@ async def test_scheduled_work_of_nothing_is_not_claimed_and_of_something_it_is(r
     queue = Queue()
 
     async def take(runtime: Runtime) -> None:
-        await runtime.database.act(queue._take)
+        await runtime.database.transaction(queue._take)
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     kind = scheduled("scheduled numbers", 0.2, take, queue.has_work)
     async with working(registry.runtime, kind):
         await until(lambda: queue.asked >= 3)
@@ -267,7 +267,7 @@ async def test_scheduled_work_of_nothing_is_not_claimed_and_of_something_it_is(r
         assert row["fencing_token"] == 0, "a claim would have raised it"
         await add(registry, 1, 2)
         async with asyncio.timeout(20):
-            while await registry.database.look(queue.has_work):  # noqa: ASYNC110
+            while await registry.database.query(queue.has_work):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
 
@@ -293,11 +293,11 @@ async def test_questions_of_one_turn_are_one_statement_and_each_gets_its_answer(
 
             return run
 
-    together = await registry.database.look(lambda tx: ask(Counting(tx), questions))
+    together = await registry.database.query(lambda tx: ask(Counting(tx), questions))
     assert together == {"above": True, "none": False, "null": False, "below": True}
     assert len(statements) == 1
     for name, question in questions.items():
-        assert await registry.database.look(question) is together[name]
+        assert await registry.database.query(question) is together[name]
 
 
 async def test_a_question_that_fails_leaves_the_others_their_work(registry: TestRegistry):
@@ -309,7 +309,7 @@ async def test_a_question_that_fails_leaves_the_others_their_work(registry: Test
     async def never(_: Tx) -> None:
         raise AssertionError("it has no work")
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     broken = sweep_of(
         "asks for a table that is not there", 0.2, Question("SELECT EXISTS (SELECT FROM absent)"), never
     )
@@ -328,7 +328,7 @@ async def test_work_that_was_put_off_is_not_asked_about_again_and_again(registry
         attempts.append(monotonic())
         raise ArithmeticError
 
-    await registry.database.act(_prepare)
+    await registry.database.transaction(_prepare)
     await add(registry, 1)
     kind = sweep_of("fails", 0.3, queue.has_work, fail)
     async with working(registry.runtime, kind):

@@ -8,12 +8,12 @@ from tests.registry import at_once
 
 
 async def act(registry, use_case, *given, **named):
-    return await registry.database.act(lambda tx: use_case(tx, *given, **named))
+    return await registry.database.transaction(lambda tx: use_case(tx, *given, **named))
 
 
 async def enrolled(registry, agent):
     spiffe_id = "spiffe://hansa.local/agent/" + agent.did.replace(":", "-")
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO agents_mtls (agent_id, spiffe_id, expires_at)"
             " SELECT id, $2, now() + interval '30 minutes' FROM agents_agent WHERE did = $1",

@@ -11,7 +11,7 @@ from hansa.rooms.agents.keys import store as keys_store
 
 
 async def token_of(registry, developer_id=1, token="bst_test"):
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: store.insert_bootstrap_token(
             tx,
             token_sha256=fingerprint(token),
@@ -26,8 +26,8 @@ async def token_of(registry, developer_id=1, token="bst_test"):
 
 async def test_a_token_is_burned_once(registry):
     token = await token_of(registry)
-    assert await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
-    assert not await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
+    assert await registry.database.transaction(lambda tx: store.burn_bootstrap_token(tx, token))
+    assert not await registry.database.transaction(lambda tx: store.burn_bootstrap_token(tx, token))
 
 
 async def until_another_waits_for(tx):
@@ -48,9 +48,9 @@ async def test_the_second_of_two_burns_waits_and_succeeds_when_the_first_gives_u
         await until_another_waits_for(tx)
         raise RuntimeError
 
-    first = asyncio.create_task(registry.database.act(burn_and_give_up))
+    first = asyncio.create_task(registry.database.transaction(burn_and_give_up))
     await burned.wait()
-    assert await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, token))
+    assert await registry.database.transaction(lambda tx: store.burn_bootstrap_token(tx, token))
     with pytest.raises(RuntimeError):
         await first
 
@@ -68,18 +68,18 @@ async def test_a_claim_falls_to_the_second_when_the_first_gives_up(registry):
         await until_another_waits_for(tx)
         raise RuntimeError
 
-    first = asyncio.create_task(registry.database.act(claim_and_give_up))
+    first = asyncio.create_task(registry.database.transaction(claim_and_give_up))
     await claimed.wait()
-    assert await registry.database.act(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
-    assert not await registry.database.act(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
+    assert await registry.database.transaction(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
+    assert not await registry.database.transaction(lambda tx: grants_store.claim_grant(tx, 777, agent_id))
     with pytest.raises(RuntimeError):
         await first
 
 
 async def test_unused_tokens_are_forgotten_a_day_after_their_end_and_used_ones_are_kept(registry):
     used, unused = await token_of(registry, token="bst_used"), await token_of(registry, token="bst_unused")
-    await registry.database.act(lambda tx: store.burn_bootstrap_token(tx, used))
-    await registry.database.act(
+    await registry.database.transaction(lambda tx: store.burn_bootstrap_token(tx, used))
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE agents_bootstrap_token SET issued_at = now() - interval '3 days',"
             " expires_at = now() - interval '2 days'"
@@ -99,11 +99,11 @@ async def test_an_agent_has_one_present_key_and_keeps_the_earlier_ones(registry)
     SELECT id, 2, $2 FROM agents_agent WHERE did = $1
     """
     with pytest.raises(asyncpg.UniqueViolationError):
-        await registry.database.act(lambda tx: tx.execute(add, agent.did, bytes(32)))
-    await registry.database.act(
+        await registry.database.transaction(lambda tx: tx.execute(add, agent.did, bytes(32)))
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE agents_key SET valid_until = clock_timestamp()")
     )
-    await registry.database.act(lambda tx: tx.execute(add, agent.did, bytes(32)))
+    await registry.database.transaction(lambda tx: tx.execute(add, agent.did, bytes(32)))
     assert await registry.database.read(lambda tx: keys_store.present_key(tx, agent.did)) == bytes(32)
 
 
@@ -113,7 +113,7 @@ async def test_the_bearer_is_found_by_its_key_without_a_scan(registry):
         await tx.execute("ANALYZE agents_agent")
         return await tx.fetch("EXPLAIN " + store._FIND_BEARERS.replace("$1", "ARRAY['did:hansa:x:7']"))
 
-    lines = "\n".join(row[0] for row in await registry.database.act(plan_among_many))
+    lines = "\n".join(row[0] for row in await registry.database.transaction(plan_among_many))
     assert "agents_agent_did_key" in lines
     assert "Seq Scan" not in lines
 

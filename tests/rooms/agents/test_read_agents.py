@@ -89,10 +89,10 @@ async def test_the_version_is_noted_where_transactions_compare_it(
     registry: TestRegistry, change: str, rises: int
 ):
     agent = await registry.agent()
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(f"UPDATE agents_agent SET {change} WHERE did = $1", agent.did)
     )
-    version, noted = await registry.database.look(
+    version, noted = await registry.database.query(
         lambda tx: tx.fetchrow(
             "SELECT a.version, v.version FROM agents_agent a"
             " LEFT JOIN plumbing_caller_version v ON v.caller = a.did WHERE a.did = $1",

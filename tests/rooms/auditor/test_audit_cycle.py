@@ -36,11 +36,11 @@ async def audited(purses: Purses) -> tuple[Purses, TestAgent, TestAgent]:
 
 
 async def cycle(purses: Purses, run: Callable[..., Awaitable[Any]] = auditor.audit) -> Any:
-    return await purses.registry.database.act(run, one_snapshot=True)
+    return await purses.registry.database.transaction(run, one_snapshot=True)
 
 
 async def rows(purses: Purses, statement: str, *values: object) -> list[asyncpg.Record]:
-    return await purses.registry.database.look(lambda tx: tx.fetch(statement, *values))
+    return await purses.registry.database.query(lambda tx: tx.fetch(statement, *values))
 
 
 async def breaches(purses: Purses) -> list[dict[str, Any]]:

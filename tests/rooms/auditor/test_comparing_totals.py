@@ -4,7 +4,7 @@ import random
 
 from msgspec.structs import replace
 
-from hansa.rooms.auditor.across.rules import Comparison, Totals, compare
+from hansa.rooms.auditor.cross_registry.rules import Comparison, Totals, compare
 from tests.properties.scale import by_tier, printed_seed
 
 HISTORIES = by_tier(1_000, 30_000, 300_000)

@@ -19,7 +19,7 @@ async def verdict_after(registry: TestRegistry, *statements: str) -> SupplyVerdi
         for statement in statements:
             await tx.execute(statement)
 
-    await registry.database.act(tamper)
+    await registry.database.transaction(tamper)
     return await registry.database.read(audit_supply)
 
 
@@ -28,7 +28,7 @@ async def append_mover(registry: TestRegistry, tx_type: str, *deltas: str) -> No
         {"account": "did:x", "bucket": "liquid", "delta": delta, "balance_after": "0"} for delta in deltas
     ]
     data = json.dumps({"tx_id": 99, "tx_type": tx_type, "entries": entries, "fee": "0"})
-    await registry.database.act(lambda tx: tx.execute(_APPEND, data))
+    await registry.database.transaction(lambda tx: tx.execute(_APPEND, data))
 
 
 async def test_a_sound_book_is_ok(registry: TestRegistry) -> None:

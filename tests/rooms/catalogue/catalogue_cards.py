@@ -33,7 +33,7 @@ async def publish(
     registry: TestRegistry, name: str = "Translator", *, developer: int = DEVELOPER, **card: Any
 ) -> StoredCard:
     given = card_of(name, **card)
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: publish_card(
             tx, did=new_did(), developer_id=developer, card_data=given, settings=registry.settings
         )
@@ -41,7 +41,7 @@ async def publish(
 
 
 async def stub(registry: TestRegistry, host: str = "https://agent.example.org") -> StoredCard:
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: publish_stub(
             tx, did=new_did(), developer_id=DEVELOPER, host=host, settings=registry.settings
         )
@@ -55,7 +55,7 @@ async def change(registry: TestRegistry, card: StoredCard, **members: Any) -> No
     values = {name: value for name, value in members.items() if name not in moments}
     places = [f"{name} = ${number}" for number, name in enumerate(values, 2)]
     sql = f"UPDATE catalogue_card SET {', '.join([*places, *(f'{name} = now()' for name in moments)])} WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(sql, card.card_id, *values.values()))
+    await registry.database.transaction(lambda tx: tx.execute(sql, card.card_id, *values.values()))
 
 
 async def names(registry: TestRegistry, **query: Any) -> list[str]:
@@ -87,5 +87,7 @@ WHERE table_name = 'catalogue_card' AND is_generated = 'NEVER' AND is_identity =
 
 async def copy(registry: TestRegistry, card: StoredCard, times: int) -> None:
     """As many other agents with the same card."""
-    columns = await registry.database.look(lambda tx: tx.fetchval(_COLUMNS))
-    await registry.database.act(lambda tx: tx.execute(_COPY.format(columns=columns), card.card_id, times))
+    columns = await registry.database.query(lambda tx: tx.fetchval(_COLUMNS))
+    await registry.database.transaction(
+        lambda tx: tx.execute(_COPY.format(columns=columns), card.card_id, times)
+    )

@@ -215,7 +215,7 @@ def test_a_card_that_is_not_of_the_form_is_refused_and_the_trouble_named(member,
     ],
 )
 def test_every_fault_is_named_by_its_json_path(members, paths):
-    assert [trouble.field for trouble in check_card({**card_of(), **members}).troubles] == paths
+    assert [error.field for error in check_card({**card_of(), **members}).troubles] == paths
 
 
 def test_no_distorted_card_crashes_the_judge():
@@ -329,9 +329,9 @@ def test_name_description_and_address_are_never_completed(missing):
     ],
 )
 def test_a_card_that_contradicts_itself_is_refused(given, field):
-    (trouble,) = check_card({**OLDEST, **given}).troubles
-    assert trouble.field == field
-    assert "contradicts" in trouble.message
+    (error,) = check_card({**OLDEST, **given}).troubles
+    assert error.field == field
+    assert "contradicts" in error.message
 
 
 @pytest.mark.parametrize(

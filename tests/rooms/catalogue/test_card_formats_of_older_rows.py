@@ -13,7 +13,7 @@ async def test_a_card_stored_without_the_older_half_is_shown_and_exported_with_i
     stored = {name: member for name, member in read.items() if name not in LATER}
     stored["capabilities"] = {"streaming": False}
     statement = "UPDATE catalogue_card SET card_data = $2 WHERE did = $1"
-    await registry.database.act(lambda tx: tx.execute(statement, agent.did, json.dumps(stored)))
+    await registry.database.transaction(lambda tx: tx.execute(statement, agent.did, json.dumps(stored)))
     again = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_data"]
     exported = (await registry.get(f"/agents/{agent.did}/card-export")).json()
     for document in (again, exported):

@@ -6,7 +6,13 @@ import pytest
 
 from hansa.rooms.catalogue import store
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD
-from hansa.rooms.catalogue.findings import KEPT_LISTINGS, KEPT_SECONDS, LIST_FINDINGS, Findings, older_than
+from hansa.rooms.catalogue.findings import (
+    KEPT_LISTINGS,
+    KEPT_SECONDS,
+    LIST_FINDINGS,
+    CardFindings,
+    older_than,
+)
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, publish
 
@@ -86,7 +92,7 @@ async def test_who_comes_back_after_a_while_or_to_another_process_searches_again
 ):
     await teas(registry, 5)
     shown = await page(registry)
-    LIST_FINDINGS.put(registry.runtime, Findings())
+    LIST_FINDINGS.put(registry.runtime, CardFindings())
     assert names_on(await page(registry, shown["next"])) == ["Tea 2", "Tea 1"]
     assert len(searches) == 2
 
@@ -101,7 +107,7 @@ async def test_a_listing_with_other_filters_finds_its_own(registry: TestRegistry
 
 def test_findings_are_kept_for_a_while_and_of_so_many_listings():
     clock = Clock()
-    findings = Findings(clock)
+    findings = CardFindings(clock)
     findings.keep(TEA, [3, 2, 1])
     clock.now = KEPT_SECONDS - 0.1
     assert list(findings.of(TEA) or ()) == [3, 2, 1]

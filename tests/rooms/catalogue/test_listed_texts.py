@@ -11,15 +11,15 @@ from tests.rooms.catalogue.test_mirror import entry, page
 
 
 async def unsorted(registry: TestRegistry) -> int:
-    count: int = await registry.database.look(
+    count: int = await registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_card WHERE NOT texts_sorted")
     )
     return count
 
 
 async def swept(registry: TestRegistry) -> None:
-    await registry.database.act(maintenance.index_texts)
-    await registry.database.act(maintenance.keep_lists_quick)
+    await registry.database.transaction(maintenance.index_texts)
+    await registry.database.transaction(maintenance.keep_lists_quick)
 
 
 async def found(registry: TestRegistry, words: str) -> list[str]:
@@ -54,26 +54,26 @@ async def test_the_sweep_takes_so_many_at_once_and_changes_nothing_that_readers_
     for number in range(3):
         await publish(registry, f"Card {number}")
     seen = "SELECT json_agg((id, updated_at, changed_xid, search_xid, version) ORDER BY id)::text FROM catalogue_card"
-    before: Any = await registry.database.look(lambda tx: tx.fetchval(seen))
+    before: Any = await registry.database.query(lambda tx: tx.fetchval(seen))
     left = []
     for _ in range(3):
-        await registry.database.act(maintenance.index_texts)
+        await registry.database.transaction(maintenance.index_texts)
         left.append(await unsorted(registry))
     assert left == [1, 0, 0]
-    assert await registry.database.look(lambda tx: tx.fetchval(seen)) == before
+    assert await registry.database.query(lambda tx: tx.fetchval(seen)) == before
 
 
 async def test_the_sweep_leaves_a_card_that_somebody_is_writing(registry: TestRegistry):
     card, _ = await publish(registry, "Busy"), await publish(registry, "Idle")
-    async with registry.database.lane() as lane:
-        await lane.act_at_once(lambda tx: tx.execute("BEGIN"))
-        await lane.act_at_once(
+    async with registry.database.pinned() as pinned:
+        await pinned.execute(lambda tx: tx.execute("BEGIN"))
+        await pinned.execute(
             lambda tx: tx.execute("SELECT FROM catalogue_card WHERE id = $1 FOR UPDATE", card.card_id)
         )
-        await registry.database.act(maintenance.index_texts)
+        await registry.database.transaction(maintenance.index_texts)
         assert await unsorted(registry) == 1
-        await lane.act_at_once(lambda tx: tx.execute("ROLLBACK"))
-    await registry.database.act(maintenance.index_texts)
+        await pinned.execute(lambda tx: tx.execute("ROLLBACK"))
+    await registry.database.transaction(maintenance.index_texts)
     assert await unsorted(registry) == 0
 
 

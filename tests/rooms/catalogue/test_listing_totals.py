@@ -78,7 +78,7 @@ async def test_totals_by_class_follow_whatever_happens_to_cards(registry: TestRe
             ]
             await page(registry, hidden)
         elif act == 2 and step % 5 == 0:
-            await registry.database.act(
+            await registry.database.transaction(
                 lambda tx: tx.execute("DELETE FROM catalogue_card WHERE source_registry IS NOT NULL")
             )
         else:
@@ -92,11 +92,11 @@ async def test_totals_by_class_follow_whatever_happens_to_cards(registry: TestRe
             )
             await change(registry, lot.choice(cards), **given)
         if lot.random() < 0.2:
-            await registry.database.act(keep_lists_quick)
+            await registry.database.transaction(keep_lists_quick)
     await totals_agree(registry)
-    await registry.database.act(lambda tx: tx.execute(_TO_AND_FRO))
-    await registry.database.act(keep_lists_quick)
-    rows = await registry.database.look(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_card_class"))
+    await registry.database.transaction(lambda tx: tx.execute(_TO_AND_FRO))
+    await registry.database.transaction(keep_lists_quick)
+    rows = await registry.database.query(lambda tx: tx.fetchval("SELECT count(*) FROM catalogue_card_class"))
     assert rows < 20, "the classes were summed up"
     await totals_agree(registry)
 
@@ -109,7 +109,7 @@ async def test_a_total_is_exact_by_class_and_up_to_a_bound_where_cards_must_be_l
     monkeypatch.setattr(listing, "EVERY_CARD", replace(EVERY_CARD, counted_max=looked_at_max))
     monkeypatch.setattr(listing, "READ_MAX", read_max)
     count = looked_at_max + 50
-    await registry.database.act(lambda tx: tx.execute(_MANY, 1, count))
+    await registry.database.transaction(lambda tx: tx.execute(_MANY, 1, count))
     await publish(registry, "Single")
 
     async def first(**query: Any) -> dict[str, Any]:

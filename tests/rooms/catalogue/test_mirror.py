@@ -28,7 +28,7 @@ def entry(
 async def page(
     registry: TestRegistry, items: list[Any], *, peer: str = PEER, domain: str | None = None, **more: Any
 ):
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: mirror_cards(
             tx,
             source_registry=peer,
@@ -48,7 +48,7 @@ async def read(registry: TestRegistry, did: str) -> dict[str, Any]:
 
 async def rows(registry: TestRegistry) -> dict[str, Any]:
     """Everything of every card that a page could change, by DID."""
-    found = await registry.database.look(
+    found = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT did, to_jsonb(c) - 'peer_version' AS row FROM catalogue_card c ORDER BY did"
         )

@@ -148,8 +148,8 @@ def test_what_is_derived_makes_the_card_a_paid_one_as_the_block_does(rate: Any):
 )
 def test_an_owners_rate_in_a_form_that_is_not_allowed_is_refused(rate: Any):
     given = card_of(pricing={"base_rate": rate})
-    (trouble,) = check_card(given).troubles
-    assert trouble.field == "$.pricing.base_rate"
+    (error,) = check_card(given).troubles
+    assert error.field == "$.pricing.base_rate"
     assert check_peer_card(given).troubles == ()
 
 
@@ -183,7 +183,7 @@ def test_a_rate_of_an_extension_with_sign_or_exponent_is_refused_where_it_stands
         **({"extensions": listed} if holder == "extensions" else {"capabilities": {"extensions": listed}})
     )
     path = "$.extensions" if holder == "extensions" else "$.capabilities.extensions"
-    fields = [trouble.field for trouble in check_card(card).troubles]
+    fields = [error.field for error in check_card(card).troubles]
     assert f"{path}[1].params.base_rate" in fields
 
 

@@ -8,7 +8,7 @@ import pytest
 from hansa.rooms.catalogue.exports import page_digest
 from hansa.rooms.catalogue.peer_reading.records import Origin, PageRefused
 from hansa.rooms.catalogue.peer_reading.relayed_judging import judge_items, judge_relayed_page
-from hansa.rooms.federation.peers.homes import is_own_address
+from hansa.rooms.federation.peers.self_hosted_card import is_own_address
 
 OWN = "own.example"
 HOME = {"ledger_id": "home.example", "registry_url": "https://home.example/", "hop_distance": 1}

@@ -23,14 +23,14 @@ from tests.rooms.catalogue.catalogue_cards import change, publish, stub
 async def replaced(
     registry: TestRegistry, card: StoredCard, document: Any, source: str = "pull"
 ) -> Replaced | None:
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: replace_document(tx, card.card_id, document, source=source)  # type: ignore[arg-type]
     )
 
 
 async def kept(registry: TestRegistry, card: StoredCard) -> list[tuple[int, str, str]]:
     """The versions before the one that stands: number, name and who brought them."""
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT version, card_data->>'name' AS name, source, card_hash, card_data, valid_from < valid_until"
             " AS in_order FROM catalogue_card_version WHERE card_id = $1 ORDER BY version",
@@ -80,7 +80,7 @@ async def test_a_pull_undoes_neither_the_listing_nor_the_status_nor_what_the_pla
     card = await publish(registry)
     await change(registry, card, is_active=False, unlisted=True, status="suspended")
     said = '{"flare": {"mark": "Proven"}, "extensions": [{"uri": "https://hansa.dev/extensions/v1/track-record"}]}'
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_card SET card_data = (card_data::jsonb || $2::jsonb)::json WHERE id = $1",
             card.card_id,
@@ -107,7 +107,7 @@ async def test_a_name_that_another_card_has_is_refused_and_the_transaction_goes_
             )
         await tx.execute("UPDATE catalogue_card SET pull_failures = 1 WHERE id = $1", card.card_id)
 
-    await registry.database.act(note_the_failure)
+    await registry.database.transaction(note_the_failure)
     read = (await registry.get(f"/agent-cards/{card.id}")).json()
     assert (read["human_readable_id"], read["name"], read["pull_failures"]) == ("acme/two", "Translator", 1)
     assert await kept(registry, card) == []
@@ -117,11 +117,11 @@ async def test_a_name_that_another_card_has_is_refused_and_the_transaction_goes_
 
 async def test_no_document_of_a_revoked_unknown_or_mirrored_card_is_replaced(registry: TestRegistry):
     card, mirror = await publish(registry), await publish(registry, "Mirror")
-    await registry.database.act(lambda tx: retire_card(tx, str(card.did)))
+    await registry.database.transaction(lambda tx: retire_card(tx, str(card.did)))
     await change(registry, mirror, source_registry="peer", developer_id=None)
     for refusal, number in ((CardRevoked, card.card_id), (CardUnknown, mirror.card_id), (CardUnknown, 10**6)):
         with pytest.raises(refusal):
-            await registry.database.act(
+            await registry.database.transaction(
                 lambda tx, number=number: replace_document(tx, number, card_of("New"), source="pull")
             )
 
@@ -141,5 +141,5 @@ async def test_of_a_card_the_last_hundred_documents_are_kept(registry: TestRegis
         for number in range(103):
             await replace_document(tx, card.card_id, card_of(f"Name {number}"), source="owner")
 
-    await registry.database.act(write_often)
+    await registry.database.transaction(write_often)
     assert [version for version, *_ in await kept(registry, card)] == list(range(4, 104))

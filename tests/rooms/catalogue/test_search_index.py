@@ -74,7 +74,7 @@ async def test_an_index_that_cannot_be_trusted_is_built_anew(
     await searcher.close()
     place = place_of(registry)
     # Nothing is notified: only an index that is built anew holds this card.
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("ALTER TABLE catalogue_card DISABLE TRIGGER catalogue_card_search")
     )
     await publish(registry, "Second")
@@ -194,7 +194,7 @@ async def test_the_same_search_is_answered_from_the_database_as_it_is_now(regist
     assert (await registry.get("/discover?query=same")).json() == first
     # The index is not notified of this.
     sql = "UPDATE catalogue_card SET liveness_checked_at = now() WHERE id = $1"
-    await registry.database.act(lambda tx: tx.execute(sql, card.card_id))
+    await registry.database.transaction(lambda tx: tx.execute(sql, card.card_id))
     again = (await registry.get("/discover?query=same")).json()
     assert again["results"][0]["liveness"]["checked_at"] is not None
     await change(registry, card, status="suspended")

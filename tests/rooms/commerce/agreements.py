@@ -146,7 +146,7 @@ class Agreements:
             for event in stored(rows):
                 await contracts.CONTRACTS_FOLLOW.react(tx, event)
 
-        await self.registry.database.act(react)
+        await self.registry.database.transaction(react)
         await self.run_jobs()
 
     async def prove(self) -> None:

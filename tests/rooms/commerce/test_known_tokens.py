@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from hansa.foundation.values.money import Minor
-from hansa.rooms.commerce.payments import KnownTokens, Token
+from hansa.rooms.commerce.payments import Token, VerifiedTokenCache
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -30,14 +30,14 @@ def token(number: int) -> Token:
 
 
 def test_a_token_is_taken_once():
-    known = KnownTokens()
+    known = VerifiedTokenCache()
     known.note(b"one", token(1))
     assert known.take(b"one") == token(1)
     assert known.take(b"one") is None
 
 
 def test_beyond_the_bound_the_oldest_is_forgotten_and_one_that_is_noted_again_displaces_none():
-    known = KnownTokens(2)
+    known = VerifiedTokenCache(2)
     for number in (1, 2, 2, 3):
         known.note(bytes([number]), token(number))
     assert known.take(b"\1") is None

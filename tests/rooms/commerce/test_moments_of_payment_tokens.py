@@ -33,7 +33,7 @@ async def payments(registry: TestRegistry) -> Payments:
 
 
 async def expires_soon(payments: Payments, token_id: str) -> datetime:
-    return await payments.registry.database.act(
+    return await payments.registry.database.transaction(
         lambda tx: tx.fetchval(_EXPIRES_SOON, token_id, AHEAD_SECONDS)
     )
 
@@ -42,7 +42,7 @@ async def timed(payments: Payments, request: Awaitable[Any]) -> tuple[datetime, 
     """The answer, between two readings of the database's clock."""
 
     async def now() -> datetime:
-        return await payments.registry.database.look(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
+        return await payments.registry.database.query(lambda tx: tx.fetchval("SELECT clock_timestamp()"))
 
     return await now(), await request, await now()
 
@@ -144,7 +144,7 @@ async def test_a_token_that_the_sweep_cannot_end_hinders_no_other(payments: Paym
     refused = (
         f"ALTER TABLE commerce_payment_token ADD CHECK (id <> '{stuck['token_id']}' OR status <> 'expired')"
     )
-    await payments.registry.database.act(lambda tx: tx.execute(refused))
+    await payments.registry.database.transaction(lambda tx: tx.execute(refused))
     for one in (stuck, other):
         await payments.past_expiry(one["token_id"])
     await expire_due_tokens(payments.registry.runtime)

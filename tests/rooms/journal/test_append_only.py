@@ -37,7 +37,7 @@ async def test_no_event_is_ever_changed_or_deleted(registry: TestRegistry, chang
     before = await events_of(registry)
     assert before
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="append-only"):
-        await registry.database.act(lambda tx: tx.execute(change))
+        await registry.database.transaction(lambda tx: tx.execute(change))
     assert await events_of(registry) == before
 
 
@@ -49,19 +49,19 @@ async def test_an_event_is_recorded_with_what_caused_it_or_not_at_all(registry: 
         raise LookupError
 
     with pytest.raises(LookupError):
-        await registry.database.act(fail_after_append)
+        await registry.database.transaction(fail_after_append)
     assert await events_of(registry) == before
 
 
 async def test_an_event_with_a_key_is_recorded_once(registry: TestRegistry) -> None:
-    await registry.database.act(lambda tx: journal.append(tx, mover(1_000_000)))
+    await registry.database.transaction(lambda tx: journal.append(tx, mover(1_000_000)))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await registry.database.act(lambda tx: journal.append(tx, mover(1_000_000)))
+        await registry.database.transaction(lambda tx: journal.append(tx, mover(1_000_000)))
 
 
 async def test_events_of_one_append_stand_in_their_order(registry: TestRegistry) -> None:
     facts = [mover(1_000_000 + number) for number in range(50)]
-    await registry.database.act(lambda tx: journal.append(tx, *facts))
+    await registry.database.transaction(lambda tx: journal.append(tx, *facts))
     returned = (await events_of(registry))[-50:]
     assert [json.loads(event["data"])["tx_id"] for event in returned] == [fact.tx_id for fact in facts]
 
@@ -70,7 +70,7 @@ async def test_the_text_of_an_event_is_kept_byte_for_byte(registry: TestRegistry
     issued = TokensIssued(
         tx_id=2**53 + 1, to="did:x", amount="0.00000001", currency="AVT", ref="\"ü\\👾\u2028'"
     )
-    await registry.database.act(lambda tx: journal.append(tx, issued))
+    await registry.database.transaction(lambda tx: journal.append(tx, issued))
     assert json.loads((await events_of(registry))[-1]["data"]) == {
         "tx_id": 2**53 + 1,
         "to": "did:x",

@@ -78,7 +78,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     stake = await registry.post("/staking/stake", json={"amount": "10"}, headers=payer.headers)
     assert stake.status_code == 200
     # Units that lay staked for a year have earned something.
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("UPDATE ledger_stake_position SET staked_at = staked_at - interval '1 year'")
     )
     assert (await registry.post("/staking/claim-rewards", headers=payer.headers)).status_code == 200
@@ -109,7 +109,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     await _admit_and_end(registry)
-    rows = await registry.database.look(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
+    rows = await registry.database.query(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
     for row in rows:
         schema, data = held[row["event_type"]], json.loads(row["data"])
@@ -185,7 +185,7 @@ async def _admit_and_end(registry: TestRegistry) -> None:
 async def _suspend_and_revoke(agent: TestAgent, administrator: TestDeveloper) -> None:
     """Suspend and reinstate an agent that has a workload identity, and its developer; then revoke it."""
     registry = agent.registry
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "INSERT INTO agents_mtls (agent_id, spiffe_id, expires_at)"
             " SELECT id, 'spiffe://hansa.local/agent/one', now() + interval '1 minute' FROM agents_agent"

@@ -85,7 +85,7 @@ async def test_every_reader_sees_the_events_of_a_row_as_events_of_their_own(regi
     as_one_row = await everything_read(registry, parties)
     rows = await fetch(registry, "SELECT count(*) AS all_rows, count(data) AS with_data FROM journal_event")
     assert rows[0]["all_rows"] > rows[0]["with_data"]
-    await registry.database.act(lambda tx: tx.execute(_ONE_ROW_EACH))
+    await registry.database.transaction(lambda tx: tx.execute(_ONE_ROW_EACH))
     await registry.transactions_ended()
     assert await fetch(registry, "SELECT 1 FROM journal_event WHERE data IS NULL") == []
     one_each = await everything_read(registry, parties)
@@ -186,7 +186,7 @@ def plain(minor: int) -> str:
 
 async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]) -> dict[str, Any]:
     """What each reader of the journal answers, in small pages, from every place at which one may stand."""
-    seen = await registry.database.act(pages_read, one_snapshot=True)
+    seen = await registry.database.transaction(pages_read, one_snapshot=True)
     horizon = await registry.database.read(fold.horizon)
     seen["horizon"] = horizon.as_of_seq
     seen["supply"] = await registry.database.read(lambda tx: fold.fold_supply(tx, fold.ORIGIN, horizon))
@@ -210,7 +210,7 @@ async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]
     for did in (*(party.did for party in parties), ledger.Book.of(registry.settings).fee_collector):
         for order in ("asc", "desc"):
             seen[f"{order} of {did}"] = await pages_of(registry, did, order)
-    await registry.database.act(counting.count_settled)
+    await registry.database.transaction(counting.count_settled)
     seen["settled"] = (await registry.database.read(counting.count_all)).by_type
     return seen
 
@@ -253,7 +253,7 @@ async def listed(registry: TestRegistry, query: Callable[[Tx], Any]) -> list[Any
     async def read(tx: Tx) -> list[Any]:
         return [one async for one in query(tx)]
 
-    found: list[Any] = await registry.database.act(read)
+    found: list[Any] = await registry.database.transaction(read)
     return found
 
 

@@ -39,7 +39,7 @@ async def test_a_fold_from_the_first_event_on_is_the_fold_since_a_place_before_i
 ) -> None:
     draw = random.Random(printed_seed())
     for _ in range(ROUNDS):
-        await registry.database.act(lambda tx: both_agree(tx, draw), one_snapshot=True)
+        await registry.database.transaction(lambda tx: both_agree(tx, draw), one_snapshot=True)
 
 
 async def both_agree(tx: Tx, draw: random.Random) -> None:

@@ -29,7 +29,7 @@ RETURNING seq
 
 
 async def partitions(registry: TestRegistry) -> set[str]:
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'journal_event'::regclass"
         )
@@ -44,57 +44,61 @@ def month_name(months_ahead: int) -> str:
 
 
 async def put(registry: TestRegistry, recorded_at: datetime, key: str | None = None) -> str:
-    return await registry.database.act(lambda tx: tx.fetchval(INSERT, recorded_at, key))
+    return await registry.database.transaction(lambda tx: tx.fetchval(INSERT, recorded_at, key))
 
 
 async def test_this_month_and_the_next_ones_have_their_partitions(registry: TestRegistry):
     wanted = {month_name(ahead) for ahead in range(4)}
     assert wanted <= await partitions(registry)
     before = await partitions(registry)
-    await registry.database.act(journal.keep_partitions_ahead)
+    await registry.database.transaction(journal.keep_partitions_ahead)
     assert await partitions(registry) == before
 
 
 async def test_every_partition_refuses_changes_and_keeps_keys_apart(registry: TestRegistry):
     past, future = datetime(2001, 5, 1, tzinfo=UTC), datetime(2901, 5, 1, tzinfo=UTC)
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute("SELECT journal_add_month($1), journal_add_month($2)", past, future)
     )
     assert await put(registry, past, "a") == "journal_event_2001_05"
     assert await put(registry, future, "a") == "journal_event_2901_05"
     assert await put(registry, datetime(2801, 5, 1, tzinfo=UTC), "a") == "journal_event_default"
-    for moment in (past, future, datetime(2801, 5, 1, tzinfo=UTC)):
+    for timestamp in (past, future, datetime(2801, 5, 1, tzinfo=UTC)):
         with pytest.raises(asyncpg.UniqueViolationError):
-            await put(registry, moment, "a")
+            await put(registry, timestamp, "a")
     for name in await partitions(registry):
         for change in CHANGES:
             with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="append-only"):
-                await registry.database.act(
+                await registry.database.transaction(
                     lambda tx, name=name, change=change: tx.execute(change.format(name))
                 )
 
 
 async def test_every_partition_holds_one_row_for_a_transfer_and_finds_it_by_its_key(registry: TestRegistry):
     past = datetime(2001, 5, 1, tzinfo=UTC)
-    await registry.database.act(lambda tx: tx.execute("SELECT journal_add_month($1)", past))
-    for moment, tx_id, stored_key in (
+    await registry.database.transaction(lambda tx: tx.execute("SELECT journal_add_month($1)", past))
+    for timestamp, tx_id, stored_key in (
         (past, 4_000_000_001, None),
         (datetime.now(UTC), 4_000_000_002, None),
         # As rows of older versions have it.
         (datetime.now(UTC), 4_000_000_003, "ledger-tx-hansa.local-4000000003"),
         (datetime(2801, 5, 1, tzinfo=UTC), 4_000_000_004, None),
     ):
-        given = (INSERT_TRANSFER, moment, tx_id)
-        seq = await registry.database.act(lambda tx, given=given, key=stored_key: tx.fetchval(*given, key))
+        given = (INSERT_TRANSFER, timestamp, tx_id)
+        seq = await registry.database.transaction(
+            lambda tx, given=given, key=stored_key: tx.fetchval(*given, key)
+        )
         for again in (None, stored_key):
             with pytest.raises(asyncpg.UniqueViolationError):
-                await registry.database.act(lambda tx, given=given, key=again: tx.fetchval(*given, key))
+                await registry.database.transaction(
+                    lambda tx, given=given, key=again: tx.fetchval(*given, key)
+                )
         for key, found in ((f"ledger-tx-hansa.local-{tx_id}", seq), (f"ledger-tx-other-{tx_id}", None)):
-            assert await registry.database.look(lambda tx, key=key: journal.sequence_of(tx, key)) == found
+            assert await registry.database.query(lambda tx, key=key: journal.sequence_of(tx, key)) == found
 
 
 async def test_the_edges_of_a_month_are_those_of_utc(registry: TestRegistry):
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "SET LOCAL timezone = 'Asia/Tokyo'; SELECT journal_add_month('2001-05-15Z'), journal_add_month('2001-06-01T00:00Z')"
         )
@@ -105,11 +109,13 @@ async def test_the_edges_of_a_month_are_those_of_utc(registry: TestRegistry):
 
 
 async def test_a_month_that_began_in_the_default_partition_stays_there(registry: TestRegistry):
-    moment = datetime(2001, 5, 1, tzinfo=UTC)
-    await put(registry, moment)
-    made = await registry.database.act(lambda tx: tx.fetchval("SELECT journal_add_month($1)", moment))
+    timestamp = datetime(2001, 5, 1, tzinfo=UTC)
+    await put(registry, timestamp)
+    made = await registry.database.transaction(
+        lambda tx: tx.fetchval("SELECT journal_add_month($1)", timestamp)
+    )
     assert made is False
-    assert await put(registry, moment) == "journal_event_default"
+    assert await put(registry, timestamp) == "journal_event_default"
 
 
 async def test_partitions_wait_no_longer_than_half_a_second_for_readers(registry: TestRegistry):
@@ -141,7 +147,7 @@ async def test_every_lookup_goes_by_an_index_on_every_partition(registry: TestRe
             plans[name] = [row[0] for row in rows]
         return plans
 
-    for name, plan in (await registry.database.act(explain)).items():
+    for name, plan in (await registry.database.transaction(explain)).items():
         assert not [line for line in plan if "Seq Scan" in line or ("Sort" in line and "Key" not in line)], (
             name
         )
@@ -168,7 +174,7 @@ async def test_the_events_of_a_did_are_found_by_an_index_on_every_partition(regi
             lines += [row[0] for row in rows if "Seq Scan on journal_event" in row[0]]
         return lines
 
-    assert await registry.database.act(scanned) == []
+    assert await registry.database.transaction(scanned) == []
 
 
 def onboarded() -> AgentOnboarded:
@@ -182,7 +188,7 @@ async def test_who_listens_is_notified_of_each_append(registry: TestRegistry):
     listener = await asyncpg.connect(registry.database.dsn)
     await listener.add_listener("hansa_journal", lambda *parts: notified.append(parts[3]))
     for _ in range(3):
-        await registry.database.act(lambda tx: journal.append(tx, onboarded(), onboarded()))
+        await registry.database.transaction(lambda tx: journal.append(tx, onboarded(), onboarded()))
     await listener.execute("SELECT 1")
     assert notified == [""] * 3
     await listener.close()

@@ -27,7 +27,7 @@ class Purses:
 
     async def grant(self, agent: TestAgent, amount: str) -> None:
         book = ledger.Book.of(self.registry.settings)
-        paid = await self.registry.database.act(
+        paid = await self.registry.database.transaction(
             lambda tx: ledger.grant(
                 tx, payee=agent.did, amount=parse_positive(amount), ref="test grant", book=book
             )
@@ -35,7 +35,7 @@ class Purses:
         assert paid
 
     async def execute(self, statement: str, *values: object) -> None:
-        await self.registry.database.act(lambda tx: tx.execute(statement, *values))
+        await self.registry.database.transaction(lambda tx: tx.execute(statement, *values))
 
     async def prove(self) -> None:
         """No unit was made or lost, and every record of the book agrees with every other."""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from hansa.foundation.plumbing.storage.database import Database, Lane
+from hansa.foundation.plumbing.storage.database import Database, PinnedConnection
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import parse_amount
@@ -21,7 +21,7 @@ class Unreachable(Database):
     tries = 0
 
     @asynccontextmanager
-    async def lane(self) -> AsyncIterator[Lane]:
+    async def pinned(self) -> AsyncIterator[PinnedConnection]:
         self.tries += 1
         raise Unavailable(retry_after=1)
         yield

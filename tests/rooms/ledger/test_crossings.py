@@ -32,7 +32,7 @@ class Border:
 
     async def carry_out(self, *steps: Any) -> list[ledger.Result]:
         orders = [step.order(self.book) for step in steps]
-        return await self.registry.database.act(lambda tx: ledger.apply(tx, orders, self.book))
+        return await self.registry.database.transaction(lambda tx: ledger.apply(tx, orders, self.book))
 
     async def reserve_out(self, transfer: UUID, amount: Minor = AMOUNT) -> ledger.Result:
         return (await self.carry_out(ledger.ReserveOut(PEER, transfer, self.agent.did, amount, STRANGER)))[0]
@@ -64,7 +64,7 @@ class Border:
     async def prove(self) -> None:
         verdict = await self.registry.supply()
         assert (verdict["status"], verdict["delta"]) == ("OK", "0")
-        await self.registry.database.look(prove_book)
+        await self.registry.database.query(prove_book)
         for totals in await self.registry.database.read(ledger.corridor_totals):
             assert totals.delta == 0
 
@@ -118,7 +118,7 @@ async def test_the_journal_names_the_other_registry_on_both_movements(border: Bo
     await border.reserve_out(out)
     await border.reserve_in(entered)
     await border.carry_out(ledger.CommitIn(PEER, entered))
-    rows = await border.registry.database.look(
+    rows = await border.registry.database.query(
         lambda tx: tx.fetch(f"SELECT data FROM {ALL_EVENTS} e WHERE event_type = 'LedgerBalanceChanged'")
     )
     events = [json.loads(row["data"]) for row in rows]
@@ -162,7 +162,7 @@ async def test_a_step_is_repeated_beside_others_of_its_group(border: Border):
             ledger.CommitIn(PEER, entered),
         )
     ]
-    results = await border.registry.database.act(lambda tx: ledger.apply(tx, orders, border.book))
+    results = await border.registry.database.transaction(lambda tx: ledger.apply(tx, orders, border.book))
     assert [result.is_repeated for result in results] == [True, False, False]
     assert await border.liquid() == "99.95"
 
@@ -229,7 +229,7 @@ async def test_more_than_the_balance_is_refused_with_what_is_required(border: Bo
 async def test_a_suspended_payer_sends_nothing_and_its_abort_gives_the_units_back(border: Border):
     transfer = uuid4()
     await border.reserve_out(transfer)
-    await border.registry.database.act(lambda tx: ledger.suspend_accounts(tx, [border.agent.did]))
+    await border.registry.database.transaction(lambda tx: ledger.suspend_accounts(tx, [border.agent.did]))
     step = ledger.ReserveOut(PEER, uuid4(), border.agent.did, AMOUNT)
     assert await border.refusal(step) == "ACCOUNT_SUSPENDED"
     await border.carry_out(ledger.AbortOut(PEER, transfer))
@@ -239,7 +239,7 @@ async def test_a_suspended_payer_sends_nothing_and_its_abort_gives_the_units_bac
 async def test_a_suspended_payee_is_refused_at_prepare_and_credited_by_a_commit(border: Border):
     transfer = uuid4()
     await border.reserve_in(transfer)
-    await border.registry.database.act(lambda tx: ledger.suspend_accounts(tx, [border.agent.did]))
+    await border.registry.database.transaction(lambda tx: ledger.suspend_accounts(tx, [border.agent.did]))
     step = ledger.ReserveIn(PEER, uuid4(), border.agent.did, AMOUNT, FEE, None)
     assert await border.refusal(step) == "ACCOUNT_SUSPENDED"
     await border.carry_out(ledger.CommitIn(PEER, transfer))
@@ -278,7 +278,7 @@ async def test_orders_of_one_batch_share_the_limit(border: Border):
         for _ in range(3)
     ]
     lines = [
-        border.registry.database.act(lambda tx, o=order: ledger.apply(tx, [o], border.book))
+        border.registry.database.transaction(lambda tx, o=order: ledger.apply(tx, [o], border.book))
         for order in steps
     ]  # type: ignore[misc]
     outcomes = await asyncio.gather(*lines, return_exceptions=True)
@@ -294,12 +294,12 @@ async def test_what_comes_in_stays_under_the_limit_of_the_supply_and_so_does_wha
     assert await border.refusal(beyond) == "SUPPLY_EXHAUSTED"
     await border.reserve_in(transfer, room)
     with pytest.raises(Refused) as refused:
-        await border.registry.database.act(
+        await border.registry.database.transaction(
             lambda tx: ledger.mint(tx, amount=Minor(1), ref="more", amount_max=Minor(1), book=border.book)
         )
     assert refused.value.code == "SUPPLY_EXHAUSTED"
     await border.carry_out(ledger.AbortIn(PEER, transfer))
-    await border.registry.database.act(
+    await border.registry.database.transaction(
         lambda tx: ledger.mint(tx, amount=Minor(1), ref="more", amount_max=Minor(1), book=border.book)
     )
 
@@ -327,7 +327,7 @@ async def test_a_deletion_goes_on_and_a_later_credit_lands_in_the_account_for_un
     entered, late = uuid4(), uuid4()
     await poor.reserve_in(entered)
     await poor.reserve_in(late)
-    await poor.registry.database.act(
+    await poor.registry.database.transaction(
         lambda tx: ledger.close_account(tx, poor.agent.did, waits_for_crossings=False)
     )
     await poor.carry_out(ledger.CommitIn(PEER, entered))
@@ -343,7 +343,7 @@ async def test_what_came_for_a_closed_account_is_paid_to_another_one_once_and_wh
     heir, transfer = await poor.registry.agent(), uuid4()
     before = await poor.liquid(heir.did)
     await poor.reserve_in(transfer)
-    await database.act(lambda tx: ledger.close_account(tx, closed.did, waits_for_crossings=False))
+    await database.transaction(lambda tx: ledger.close_account(tx, closed.did, waits_for_crossings=False))
     await poor.carry_out(ledger.CommitIn(PEER, transfer))
     (found,) = [
         one
@@ -353,7 +353,7 @@ async def test_what_came_for_a_closed_account_is_paid_to_another_one_once_and_wh
     assert (found.amount, found.closed_did, found.counterparty) == (AMOUNT - FEE, closed.did, STRANGER)
 
     async def claim(payee: str, ref: str = "ticket-12") -> None:
-        await database.act(
+        await database.transaction(
             lambda tx: ledger.claim_unclaimed(tx, tx_id=found.tx_id, payee=payee, ref=ref, book=poor.book)
         )
 

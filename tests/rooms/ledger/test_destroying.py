@@ -22,7 +22,7 @@ async def destroyed_in(registry):
 
 
 async def newest_event(registry):
-    return await registry.database.look(lambda tx: tx.fetchval("SELECT max(seq) FROM journal_event"))
+    return await registry.database.query(lambda tx: tx.fetchval("SELECT max(seq) FROM journal_event"))
 
 
 async def test_destroyed_units_leave_the_treasury_and_the_supply(registry):
@@ -89,7 +89,7 @@ async def test_units_that_agents_hold_are_not_destroyed(registry):
         await ledger.open_account(tx, did)
         assert await ledger.grant(tx, payee=did, amount=SUPPLY, ref="all", book=book)
 
-    await registry.database.act(give_everything)
+    await registry.database.transaction(give_everything)
     with pytest.raises(TreasuryInsufficient):
         await destroy(registry, 1, "none left")
     assert (await registry.supply())["total_circulating"] == "1000000"
@@ -98,7 +98,7 @@ async def test_units_that_agents_hold_are_not_destroyed(registry):
 async def test_a_supply_that_was_destroyed_whole_does_not_come_back_at_a_start(registry):
     book = ledger.Book.of(registry.settings)
     await destroy(registry, SUPPLY, "the end")
-    assert await registry.database.act(lambda tx: ledger.initialize_ledger(tx, book, SUPPLY)) is False
+    assert await registry.database.transaction(lambda tx: ledger.initialize_ledger(tx, book, SUPPLY)) is False
     assert (await registry.supply())["net_supply"] == "0"
 
 
@@ -118,6 +118,6 @@ async def test_a_reference_is_short_and_printable(registry, ref):
 async def test_a_registry_of_another_method_has_no_treasury_to_destroy_from(registry):
     book = ledger.Book.of(registry.settings.model_copy(update={"did_method": "other"}))
     with pytest.raises(AccountUnknown, match="did:other:system:treasury"):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: ledger.destroy(tx, amount=Minor(5), ref="elsewhere", book=book)
         )

@@ -35,7 +35,7 @@ async def toys(registry: TestRegistry) -> AsyncIterator[Toys]:
     yield made
     assert (await registry.supply())["status"] == "OK"
     assert await registry.database.read(ledger.escrow_gaps) == []
-    await registry.database.look(prove_book)
+    await registry.database.query(prove_book)
 
 
 async def carry_out(group: ledger.GroupCommit, *given: ledger.Order, key: object = None) -> Made:
@@ -272,7 +272,7 @@ async def test_a_wider_transaction_carries_out_extensions_with_its_orders(toys: 
         async def acted(tx):
             await ledger.apply(tx, given, toys.book)
 
-        await toys.registry.database.act(acted)
+        await toys.registry.database.transaction(acted)
 
     with pytest.raises(ledger.InsufficientBalance):
         await open_and_fail(toys.opening("a"), toys.paying("1000"))
@@ -284,7 +284,7 @@ async def test_a_wider_transaction_carries_out_extensions_with_its_orders(toys: 
 
 
 async def pass_time(toys: Toys, *tokens: str) -> None:
-    await toys.registry.database.act(
+    await toys.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE ledger_hold SET opened_at = opened_at - interval '2 hours',"
             " expires_at = expires_at - interval '2 hours' WHERE owner_kind = $1 AND owner_id = ANY ($2)",
@@ -304,7 +304,7 @@ async def test_an_expired_hold_is_freed_in_the_commit_that_ends_its_owners_state
 
 async def test_a_hold_whose_owner_does_not_let_it_expire_stays(toys: Toys):
     await opened(toys, "a", "b")
-    await toys.registry.database.act(
+    await toys.registry.database.transaction(
         lambda tx: tx.execute("UPDATE toy_token SET state = 'busy' WHERE id = 'a'")
     )
     await pass_time(toys, "a", "b")

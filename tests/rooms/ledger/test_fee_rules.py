@@ -133,7 +133,7 @@ async def test_a_balance_that_just_covers_amount_and_fee_is_enough(
     registry: TestRegistry, payer: TestAgent
 ) -> None:
     payee = await registry.agent()
-    await registry.database.act(lambda tx: tx.execute(HOLDING, payer.did, 100_500))
+    await registry.database.transaction(lambda tx: tx.execute(HOLDING, payer.did, 100_500))
     assert (await payer.transfer(payee, "0.001")).json()["new_sender_balance"] == "0"
 
 
@@ -141,6 +141,6 @@ async def test_a_balance_one_minor_unit_short_is_refused_with_both_figures(
     registry: TestRegistry, payer: TestAgent
 ) -> None:
     payee = await registry.agent()
-    await registry.database.act(lambda tx: tx.execute(HOLDING, payer.did, 100_499))
+    await registry.database.transaction(lambda tx: tx.execute(HOLDING, payer.did, 100_499))
     refusal = (await payer.transfer(payee, "0.001")).json()
     assert refusal["error"]["context"] == {"available": "0.00100499", "required": "0.001005"}

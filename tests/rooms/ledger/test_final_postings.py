@@ -36,12 +36,12 @@ INSERT INTO ledger_posting (tx_id, account_id, bucket, delta, balance_after) SEL
 @pytest.mark.parametrize("change", CHANGES)
 async def test_nothing_in_the_book_is_ever_changed_or_deleted(registry: TestRegistry, change: str) -> None:
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="final"):
-        await registry.database.act(lambda tx: tx.execute(change))
+        await registry.database.transaction(lambda tx: tx.execute(change))
 
 
 async def test_postings_that_do_not_sum_to_zero_are_not_written(registry: TestRegistry) -> None:
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="do not sum to zero"):
-        await registry.database.act(lambda tx: tx.execute(UNBALANCED))
+        await registry.database.transaction(lambda tx: tx.execute(UNBALANCED))
 
 
 @pytest.mark.parametrize(
@@ -51,31 +51,33 @@ async def test_a_transaction_makes_or_destroys_what_it_says(
     registry: TestRegistry, tx_type: str, parties: str, delta: int
 ) -> None:
     with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="what is issued or destroyed"):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(OF_ANOTHER_SUM.format(tx_type=tx_type, parties=parties), delta)
         )
 
 
 async def test_a_balance_never_goes_below_zero(registry: TestRegistry) -> None:
     with pytest.raises(asyncpg.CheckViolationError):
-        await registry.database.act(lambda tx: tx.execute("UPDATE ledger_account SET liquid = -1"))
+        await registry.database.transaction(lambda tx: tx.execute("UPDATE ledger_account SET liquid = -1"))
 
 
 async def test_an_account_is_opened_once(registry: TestRegistry) -> None:
     did = "did:hansa:hansa.local:once"
-    await registry.database.act(lambda tx: ledger.open_account(tx, did))
+    await registry.database.transaction(lambda tx: ledger.open_account(tx, did))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await registry.database.act(lambda tx: ledger.open_account(tx, did))
+        await registry.database.transaction(lambda tx: ledger.open_account(tx, did))
 
 
 async def test_units_are_issued_once_for_each_reference(registry: TestRegistry) -> None:
     book = ledger.Book.of(registry.settings)
     for ref in ("mint-1", "mint-2"):
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx, ref=ref: ledger.issue(tx, amount=Minor(10), ref=ref, book=book)
         )
     with pytest.raises(asyncpg.UniqueViolationError):
-        await registry.database.act(lambda tx: ledger.issue(tx, amount=Minor(10), ref="mint-1", book=book))
+        await registry.database.transaction(
+            lambda tx: ledger.issue(tx, amount=Minor(10), ref="mint-1", book=book)
+        )
     verdict = await registry.supply()
     assert (verdict["status"], verdict["tokens_issued"]) == ("OK", "1000000.0000002")
 
@@ -84,17 +86,17 @@ async def test_the_genesis_supply_is_issued_once_however_often_the_book_is_found
     registry: TestRegistry,
 ) -> None:
     book = ledger.Book.of(registry.settings)
-    founded = await registry.database.act(lambda tx: ledger.initialize_ledger(tx, book, Minor(10)))
+    founded = await registry.database.transaction(lambda tx: ledger.initialize_ledger(tx, book, Minor(10)))
     assert founded is False
     assert (await registry.supply())["tokens_issued"] == "1000000"
 
 
 async def test_a_treasury_that_cannot_cover_a_grant_pays_nothing(registry: TestRegistry) -> None:
     book, did = ledger.Book.of(registry.settings), "did:hansa:hansa.local:granted"
-    await registry.database.act(lambda tx: ledger.open_account(tx, did))
+    await registry.database.transaction(lambda tx: ledger.open_account(tx, did))
     supply = 1_000_000 * 10**8
     for amount, paid in ((supply + 1, False), (supply, True), (1, False)):
-        granted = await registry.database.act(
+        granted = await registry.database.transaction(
             lambda tx, amount=amount: ledger.grant(tx, payee=did, amount=Minor(amount), ref="r", book=book)
         )
         assert granted is paid

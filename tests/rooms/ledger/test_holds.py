@@ -28,7 +28,7 @@ class Holding:
     book: ledger.Book
 
     async def act(self, use_case: Any) -> Any:
-        return await self.registry.database.act(use_case)
+        return await self.registry.database.transaction(use_case)
 
     async def open(
         self, amount: str, *, fee: str | None = None, expires_in: timedelta | None = SOON, owner: str = "1"
@@ -80,7 +80,7 @@ class Holding:
             assert await ledger.escrow_gaps(tx) == []
 
         await self.registry.database.read(proven)
-        await self.registry.database.look(prove_book)
+        await self.registry.database.query(prove_book)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ async def crossed_in(registry: TestRegistry) -> TestAgent:
         ledger.CommitIn(FRAME, transfer, None),
     )
     for step in steps:
-        await registry.database.act(lambda tx, step=step: ledger.apply(tx, [step.order(book)], book))
+        await registry.database.transaction(lambda tx, step=step: ledger.apply(tx, [step.order(book)], book))
     return agent
 
 
@@ -45,7 +45,7 @@ async def ruled(registry: TestRegistry, agent: TestAgent, *, slash: Minor, compe
         await ledger.require_backed(tx, book)
         raise Undone
 
-    await registry.database.act(act)
+    await registry.database.transaction(act)
 
 
 class Undone(Exception):
@@ -65,7 +65,7 @@ async def test_what_crossed_in_is_all_that_circulates_and_the_book_holds(operato
     supply = await operator.supply()
     figures = ("status", "delta", "tokens_issued", "total_circulating", "frame")
     assert [supply[name] for name in figures] == ["OK", "0", "0", "10", f"{FRAME}/registry/north"]
-    await operator.database.look(prove_book)
+    await operator.database.query(prove_book)
 
 
 async def test_a_frame_compensates_beyond_what_was_slashed(registry: TestRegistry):

@@ -56,7 +56,9 @@ async def test_an_order_that_waited_for_a_rival_counts_what_the_rival_left(regis
         ending = rival.transaction()
         await ending.start()
         first = await posting.transfer(rival, order, book)
-        waiting = asyncio.create_task(registry.database.act(lambda tx: posting.transfer(tx, order, book)))
+        waiting = asyncio.create_task(
+            registry.database.transaction(lambda tx: posting.transfer(tx, order, book))
+        )
         while not await rival.fetchval(IS_BLOCKED):  # noqa: ASYNC110
             await asyncio.sleep(0)
         await ending.commit()
@@ -94,18 +96,18 @@ async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whateve
         await asyncio.gather(*(group.transfer(paying(payer, payee), None, str) for _ in range(BATCH)))
     finally:
         await execute(registry, written)
-    rows = await registry.database.look(
+    rows = await registry.database.query(
         lambda tx: tx.fetch(
             f"SELECT e.seq, e.id, e.event_type FROM {ALL_EVENTS} e"
             " WHERE e.data ->> 'tx_id' IN (SELECT tx_id::text FROM journal_event WHERE tx_type = 'transfer')"
         )
     )
     assert len(rows) == len({row["seq"] for row in rows}) == len({row["id"] for row in rows}) == 3 * BATCH
-    drawn = await registry.database.look(lambda tx: tx.fetch("SELECT number FROM drawn_by_a_rival"))
+    drawn = await registry.database.query(lambda tx: tx.fetch("SELECT number FROM drawn_by_a_rival"))
     assert len(drawn) >= 2
     assert {row["number"] for row in drawn}.isdisjoint(row["seq"] for row in rows)
 
 
 async def execute(registry: TestRegistry, statements: str) -> None:
     """Run statements in one transaction."""
-    await registry.database.act(lambda tx: tx.execute(statements))
+    await registry.database.transaction(lambda tx: tx.execute(statements))

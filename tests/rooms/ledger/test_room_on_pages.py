@@ -17,7 +17,7 @@ async def test_pages_of_accounts_keep_room_for_many_updates(registry: TestRegist
         if number % 10 == 0:
             await connection.execute("VACUUM ledger_account")
     await connection.close()
-    pages = await registry.database.look(
+    pages = await registry.database.query(
         lambda tx: tx.fetch(
             "SELECT count(*) AS accounts, count(page_room) AS reserved, min(did) AS one FROM ledger_account"
             " GROUP BY (ctid::text::point)[0] ORDER BY 1"
@@ -34,7 +34,7 @@ async def test_pages_of_accounts_keep_room_for_many_updates(registry: TestRegist
 
 async def place_after_update(registry: TestRegistry, did: str) -> tuple[int, int]:
     """Page and place of the new version of an account."""
-    place: tuple[int, int] = await registry.database.act(
+    place: tuple[int, int] = await registry.database.transaction(
         lambda tx: tx.fetchval("UPDATE ledger_account SET liquid = liquid WHERE did = $1 RETURNING ctid", did)
     )
     return place

@@ -11,14 +11,14 @@ async def mint(
     registry: TestRegistry, amount: int, ref: str, amount_max: Minor = AMOUNT_MAX
 ) -> ledger.SupplyChange:
     book = ledger.Book.of(registry.settings)
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: ledger.mint(tx, amount=Minor(amount), ref=ref, amount_max=amount_max, book=book)
     )
 
 
 async def destroy(registry: TestRegistry, amount: int, ref: str) -> ledger.SupplyChange:
     book = ledger.Book.of(registry.settings)
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: ledger.destroy(tx, amount=Minor(amount), ref=ref, book=book)
     )
 

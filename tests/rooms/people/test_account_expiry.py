@@ -8,7 +8,7 @@ from tests.registry import PASSWORD, at_once, text_of
 
 
 async def change(registry, statement):
-    await registry.database.act(lambda tx: tx.execute(statement))
+    await registry.database.transaction(lambda tx: tx.execute(statement))
 
 
 async def register(registry):

@@ -159,7 +159,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
         halves = (await partial_login.begin(tx, account.id), await partial_login.begin(tx, account.id))
         return account, opened, halves, (await recovery_keys.issue(tx, account.id))[0]
 
-    return Scene(registry, *await registry.database.act(furnish))
+    return Scene(registry, *await registry.database.transaction(furnish))
 
 
 async def play_pair(stage: tuple[TestRegistry, Director], pair: Pair, choose: Choose) -> None:

@@ -66,7 +66,7 @@ class Bonded:
         """What a ruling destroys of a bond."""
         slash = commerce.SLASH_BOND.of(self.registry.runtime)
         asked = commerce.BondSlash(agent.did, parse_positive(amount), ref)
-        return await self.registry.database.act(lambda tx: slash(tx, asked, self.registry.settings))
+        return await self.registry.database.transaction(lambda tx: slash(tx, asked, self.registry.settings))
 
     async def elapse(self, agent: TestAgent, time: timedelta) -> None:
         """So much time passes for the bond of an agent."""

@@ -39,7 +39,7 @@ class Rated:
         administrator = await self.registry.administrator("admin_treasury")
         developer = await check_developer(self.registry.runtime, administrator.token)
         book = ledger.Book.of(self.registry.settings)
-        await self.registry.database.act(
+        await self.registry.database.transaction(
             lambda tx: ledger.grant_by_administrator(
                 tx, developer, payee=agent.did, amount=parse_amount(amount), ref=f"for {uuid4()}", book=book
             )
@@ -76,7 +76,7 @@ class Rated:
             for event in stored(rows):
                 await scores.SIGNALS.react(tx, event)
 
-        await self.registry.database.act(react)
+        await self.registry.database.transaction(react)
         await run_due(self.registry.runtime, scores.RECORD_SIGNALS)
 
     async def compute(self, days_later: int = 1) -> date:
@@ -84,7 +84,7 @@ class Rated:
         await self.follow()
         epoch = (datetime.now(UTC) + timedelta(days=days_later)).date()
         await scores.compute_epoch(self.registry.runtime, epoch)
-        await self.registry.database.act(show_scores)
+        await self.registry.database.transaction(show_scores)
         return epoch
 
     async def reputation(self, did: str) -> dict[str, Any]:

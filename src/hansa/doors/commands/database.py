@@ -159,10 +159,10 @@ def _verified(file: Path) -> "Reader":
 
     try:
         return database_backup.read_backup(file)
-    except BadBackup as trouble:
-        fail(str(trouble))
-    except OSError as trouble:
-        fail(f"{file} cannot be read: {trouble.strerror}")
+    except BadBackup as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}")
 
 
 def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
@@ -171,8 +171,8 @@ def _carry_out(work: Coroutine[Any, Any, Answer], file: Path) -> Answer:
     try:
         with file_failures_in_one_line(file):
             return run(work)
-    except BadBackup as trouble:
-        fail(str(trouble))
+    except BadBackup as error:
+        fail(str(error))
 
 
 def _dsn_in_use(settings: "Settings") -> str:

@@ -52,8 +52,8 @@ def demo(
     options = Options(confirm=None if yes or url is None else _confirm, removes=remove)
     try:
         report = asyncio.run(run_federation_demo(console) if federation else run_demo(url, console, options))
-    except (DemoFailed, httpx2.InvalidURL) as trouble:
-        fail(str(trouble))
+    except (DemoFailed, httpx2.InvalidURL) as error:
+        fail(str(error))
     if as_json:
         typer.echo(json.dumps(report, indent=2))
 

@@ -31,8 +31,8 @@ def write_map(
         return
     try:
         write.write_text(drawn)
-    except OSError as trouble:
-        fail(f"{write} cannot be written: {trouble.strerror}")
+    except OSError as error:
+        fail(f"{write} cannot be written: {error.strerror}")
 
 
 @schema_app.command("events", epilog=examples("hansa schema events --write docs/events"))
@@ -51,8 +51,8 @@ def event_schemas(
         for file in write.glob("*.json"):
             if file.name not in expected:
                 file.unlink()
-    except OSError as trouble:
-        fail(f"{write} cannot be written: {trouble.strerror}")
+    except OSError as error:
+        fail(f"{write} cannot be written: {error.strerror}")
 
 
 @schema_app.command(
@@ -71,5 +71,5 @@ def registry_card_schema(
     for file, text in ((write, schema_text()), (reference, draw_reference())):
         try:
             file.write_text(text)
-        except OSError as trouble:
-            fail(f"{file} cannot be written: {trouble.strerror}")
+        except OSError as error:
+            fail(f"{file} cannot be written: {error.strerror}")

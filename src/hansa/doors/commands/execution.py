@@ -27,8 +27,8 @@ def settings_from(*, any_database: bool = False, **overrides: object) -> "Settin
     try:
         with failures_in_one_line():
             settings = settings_with_file(**overrides)
-    except BadSetting as trouble:
-        fail(str(trouble))
+    except BadSetting as failure:
+        fail(str(failure))
     configure_logs("error" if settings.log_level == "error" else "warning", settings.log_format)
     if not any_database:
         from hansa.foundation.plumbing.process.data_directory import require_kind
@@ -82,10 +82,10 @@ def failures_in_one_line() -> Iterator[None]:
 
     try:
         yield
-    except Refused as trouble:
-        fail(trouble.detail)
-    except (EmbeddedPostgresFailed, BadKey) as trouble:
-        fail(str(trouble))
+    except Refused as error:
+        fail(error.detail)
+    except (EmbeddedPostgresFailed, BadKey) as error:
+        fail(str(error))
 
 
 @contextmanager
@@ -94,8 +94,8 @@ def file_failures_in_one_line(file: Path) -> Iterator[None]:
     try:
         with failures_in_one_line():
             yield
-    except OSError as trouble:
-        fail(f"{trouble.filename or file} cannot be used: {trouble.strerror}")
+    except OSError as error:
+        fail(f"{error.filename or file} cannot be used: {error.strerror}")
 
 
 def data_directory(settings: "Settings") -> Path:

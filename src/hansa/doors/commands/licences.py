@@ -196,8 +196,8 @@ def _json_of(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
             members = json.loads(opened.read(FILE_MAX_BYTES + 1))
-    except OSError as trouble:
-        fail(f"{file} cannot be read: {trouble.strerror}", USAGE_ERROR)
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}", USAGE_ERROR)
     except (ValueError, RecursionError):
         fail(f"{file} is refused: expected JSON of at most {FILE_MAX_BYTES} bytes.", USAGE_ERROR)
     if not isinstance(members, dict):

@@ -194,8 +194,8 @@ def issue_proxy_certificate(
         require_writable(out)
         svid = run_act(peer_acts.proxy_certificate(settings, timedelta(days=days)))
         files = write_credentials("registry", svid, out)
-    except OSError as trouble:
-        fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
+    except OSError as error:
+        fail(f"{error.filename} cannot be written: {error.strerror}")
     shown = {"spiffe_id": svid.spiffe_id, "expires_at": svid.expires_at.isoformat()} | {
         member: str(file) for member, file in files.items()
     }
@@ -229,9 +229,9 @@ def _print_peer(peer: "PeerOut", *more: str, as_json: bool) -> None:
 
 
 def _line_of(peer: "PeerOut") -> str:
-    trouble = f", {peer.trouble}" if peer.trouble else ""
+    error = f", {peer.trouble}" if peer.trouble else ""
     status = "paused" if peer.paused_at else peer.status
-    return f"{peer.name} {peer.trust_domain} {peer.registry_url}: {status}, {peer.approval}{trouble}"
+    return f"{peer.name} {peer.trust_domain} {peer.registry_url}: {status}, {peer.approval}{error}"
 
 
 def _limit(text: str | None) -> int | None:
@@ -242,14 +242,14 @@ def _limit(text: str | None) -> int | None:
         return None
     try:
         return federation.NET_IN_LIMIT_DEFAULT if text is None else parse_amount(text)
-    except NotAnAmount as trouble:
-        fail(f"--net-in-limit {text!r} is invalid: {trouble}, or `{UNLIMITED}`.", USAGE_ERROR)
+    except NotAnAmount as error:
+        fail(f"--net-in-limit {text!r} is invalid: {error}, or `{UNLIMITED}`.", USAGE_ERROR)
 
 
 def _text_of(file: Path) -> str:
     try:
         with file.open("rb") as opened:
             raw = opened.read(FILE_MAX_BYTES + 1)
-    except OSError as trouble:
-        fail(f"{file} cannot be read: {trouble.strerror}", USAGE_ERROR)
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}", USAGE_ERROR)
     return raw.decode(errors="replace")

@@ -45,8 +45,8 @@ def run_command_line(app: typer.Typer) -> None:
     command = _build_command(app, None if is_completion else next(iter(typed), None))
     try:
         code = command(prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, standalone_mode=False, obj=app)
-    except TyperException as trouble:
-        _end_usage_error(trouble)
+    except TyperException as error:
+        _end_usage_error(error)
     except typer.Abort:
         fail("aborted")
     sys.exit(code if isinstance(code, int) else 0)
@@ -93,11 +93,11 @@ def _command_names(group: TyperInfo) -> list[str]:
     ]
 
 
-def _end_usage_error(trouble: TyperException) -> NoReturn:
-    sentence = usage_sentence(trouble, PROGRAM)
+def _end_usage_error(error: TyperException) -> NoReturn:
+    sentence = usage_sentence(error, PROGRAM)
     if sentence is None:
-        sys.exit(trouble.exit_code)
-    fail(sentence, trouble.exit_code)
+        sys.exit(error.exit_code)
+    fail(sentence, error.exit_code)
 
 
 def _panel_of(command: Any) -> str:

@@ -271,10 +271,10 @@ def _brought(place: str | None) -> "Ed25519PrivateKey | None":
 
     try:
         return None if place is None else key_at(place)
-    except BadKey as trouble:
-        fail(str(trouble), USAGE_ERROR)
-    except Unavailable as trouble:
-        fail(trouble.detail)
+    except BadKey as error:
+        fail(str(error), USAGE_ERROR)
+    except Unavailable as error:
+        fail(error.detail)
 
 
 @bundle_app.command(

@@ -31,8 +31,8 @@ def enrol_service(
         require_writable(out)
         enrolled = run_act(offline_commands.enrol_service(settings, name, timedelta(days=days)))
         files = write_credentials(enrolled.name, enrolled.svid, out)
-    except OSError as trouble:
-        fail(f"{trouble.filename} cannot be written: {trouble.strerror}")
+    except OSError as error:
+        fail(f"{error.filename} cannot be written: {error.strerror}")
     shown = {
         "spiffe_id": enrolled.svid.spiffe_id,
         "expires_at": enrolled.svid.expires_at.isoformat(),

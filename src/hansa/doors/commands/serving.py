@@ -64,14 +64,14 @@ def failures_of_the_start() -> Iterator[None]:
 
     try:
         yield
-    except Refused as trouble:
-        print_failure(trouble.detail)
-    except _expected_failures() as trouble:
-        print_failure(str(trouble))
-    except Exception as trouble:
+    except Refused as error:
+        print_failure(error.detail)
+    except _expected_failures() as error:
+        print_failure(str(error))
+    except Exception as error:
         if not is_json_asked_for():
             raise
-        print_failure("".join(traceback.format_exception(trouble)))
+        print_failure("".join(traceback.format_exception(error)))
     else:
         return
     sys.exit(FAILED)

@@ -60,8 +60,8 @@ def _change_supply(
 
     try:
         asked = parse_positive(amount)
-    except NotAnAmount as trouble:
-        fail(f"--amount {amount!r} is invalid: {trouble}.")
+    except NotAnAmount as error:
+        fail(f"--amount {amount!r} is invalid: {error}.")
     changed = run_act(act(settings, asked, ref))
     shown = {
         "transaction_id": f"tx-{changed.tx_id}",

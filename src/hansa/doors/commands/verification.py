@@ -326,8 +326,8 @@ def _readable_sources() -> Iterator[None]:
 
     try:
         yield
-    except CannotRead as trouble:
-        fail(str(trouble), USAGE_ERROR)
+    except CannotRead as failure:
+        fail(str(failure), USAGE_ERROR)
 
 
 class _Judged(Protocol):
@@ -354,9 +354,9 @@ def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        timestamp = datetime.fromisoformat(text)
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        timestamp = None
+    if timestamp is None or timestamp.tzinfo is None:
         fail(f"--at {text!r} is invalid: expected a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
-    return moment
+    return timestamp

@@ -39,7 +39,7 @@ async def show_verification(
 ) -> HTMLResponse:
     """The link in the verification mail: the first visit verifies the address. It does not log in."""
     try:
-        is_first_visit = await db.act(lambda tx: people.verify_address(tx, token))
+        is_first_visit = await db.transaction(lambda tx: people.verify_address(tx, token))
     except people.VerificationLinkInvalid as refusal:
         return page(request, "verification.html", status=refusal.status, refusal=refusal)
     return page(request, "verification.html", refusal=None, is_first_visit=is_first_visit)

@@ -53,8 +53,8 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
     try:
         found = await catalogue.discover(searcher, db, parameters.search_query())
         counts = await count_filters(searcher, parameters)
-    except catalogue.SearchNotReady as trouble:
-        answer = page(request, "not-ready.html", status=trouble.status, address=parameters.address)
+    except catalogue.SearchNotReady as error:
+        answer = page(request, "not-ready.html", status=error.status, address=parameters.address)
         answer.headers["Retry-After"] = "1"
         return answer
     last = parameters.offset + PAGE
@@ -89,7 +89,7 @@ async def show_agent(
     if read_from is not None and (known := pages.kept.find(card_key, read_from)) is not None:
         return known.answer(request)
     # What changes between two statements changes the states too, and the next visitor has a page of the new ones.
-    reading = pages.database.read if read_from is None else pages.database.look
+    reading = pages.database.read if read_from is None else pages.database.query
     try:
         shown = await reading(lambda tx: _read_agent(tx, find, settings, read_from))
     except catalogue.CardUnknown:

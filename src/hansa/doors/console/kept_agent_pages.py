@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from hansa.doors.console.kept_pages import KeptPages
 from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database
-from hansa.foundation.plumbing.storage.gather import Gathering
 from hansa.foundation.plumbing.storage.shown_states import States, read_states
 from hansa.rooms import catalogue, commerce, reputation
 
@@ -31,7 +31,7 @@ class AgentPages:
     def __init__(self, database: Database) -> None:
         self.kept = KeptPages()
         self.database = database
-        self._states: Gathering[str, States] = Gathering(self._read)
+        self._states: BatchLoader[str, States] = BatchLoader(self._read)
 
     async def states_of(self, did: str) -> States | None:
         """The states of what is shown of an agent; None where there is no card of that DID. Raises: Unavailable."""
@@ -39,7 +39,7 @@ class AgentPages:
         return states if states is not None and states["card"] is not None else None
 
     async def _read(self, dids: Sequence[str]) -> Mapping[str, States]:
-        return await self.database.look(lambda tx: read_states(tx, PARTS, dids))
+        return await self.database.query(lambda tx: read_states(tx, PARTS, dids))
 
 
 AGENT_PAGES: Slot[AgentPages] = Slot(

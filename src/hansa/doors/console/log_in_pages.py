@@ -117,7 +117,7 @@ async def _end_session(request: Request, db: Db, settings: Settings) -> None:
     token = cookie_of(request, settings, SESSION)
     session = await people.check_browser_session(db, token) if token else None
     if session:
-        await db.act(lambda tx: people.end_one_if_open(tx, session.developer.id, session.id))
+        await db.transaction(lambda tx: people.end_one_if_open(tx, session.developer.id, session.id))
 
 
 async def _logged_in(

@@ -49,8 +49,8 @@ class Plot(msgspec.Struct, frozen=True):
         else:
             moments = [label.replace(" ", "T") + "Z" if " " in label else label for label, _ in self.points]
         return [
-            (label, moment, value, text)
-            for (label, value), moment, text in zip(self.points, moments, self.shown, strict=True)
+            (label, timestamp, value, text)
+            for (label, value), timestamp, text in zip(self.points, moments, self.shown, strict=True)
         ]
 
     @property

@@ -83,9 +83,9 @@ def with_ages_of_now(text: bytes) -> tuple[bytes, float]:
 
     def rewritten(found: re.Match[bytes]) -> bytes:
         nonlocal changes_at
-        moment = datetime.fromisoformat(found["moment"].decode()).timestamp()
-        words, lasts = _age(now - moment)
-        changes_at = min(changes_at, moment + lasts)
+        instant = datetime.fromisoformat(found["moment"].decode()).timestamp()
+        words, lasts = _age(now - instant)
+        changes_at = min(changes_at, instant + lasts)
         return b"%b%b%b" % (found["before"], words.encode(), found["after"])
 
     return _AGES.sub(rewritten, text), changes_at
@@ -158,17 +158,17 @@ def coded(text: str) -> Markup:
     return Markup(_BETWEEN_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-def _moment(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+def _moment(timestamp: datetime) -> str:
+    return f"{timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _age_in_words(seconds: float) -> str:
     return _age(seconds)[0]
 
 
-def _ago(moment: datetime) -> str:
+def _ago(instant: datetime) -> str:
     """How long ago, in the largest unit that fits."""
-    return _age(time() - moment.timestamp())[0]
+    return _age(time() - instant.timestamp())[0]
 
 
 def _age(seconds: float) -> tuple[str, int]:
@@ -184,8 +184,8 @@ def _units(amount: int) -> str:
     return format_amount(Minor(amount))
 
 
-def _day(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d}"
+def _day(timestamp: datetime) -> str:
+    return f"{timestamp.astimezone(UTC):%Y-%m-%d}"
 
 
 def _phrase(status: int) -> str:

@@ -62,7 +62,7 @@ async def show_sessions(person: SignedInPerson, request: Request, db: Db) -> HTM
 async def end_session(session_id: UUID, sender: AccountAct, db: Db, settings: Config) -> Response:
     """End one session of the account; the one of this browser leads to the login."""
     person = sender.person
-    await db.act(lambda tx: people.end_one_if_open(tx, person.developer.id, session_id))
+    await db.transaction(lambda tx: people.end_one_if_open(tx, person.developer.id, session_id))
     if session_id == person.session.id:
         return _logged_out(settings)
     return see_other("/account/sessions?done=ended")
@@ -71,7 +71,7 @@ async def end_session(session_id: UUID, sender: AccountAct, db: Db, settings: Co
 @router.post("/account/sessions/end-all")
 async def end_all_sessions(sender: AccountAct, db: Db, settings: Config) -> Response:
     """End every session of the account, also the one of this browser."""
-    await db.act(lambda tx: people.end_all(tx, sender.person.developer.id))
+    await db.transaction(lambda tx: people.end_all(tx, sender.person.developer.id))
     return _logged_out(settings)
 
 

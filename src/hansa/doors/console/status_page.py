@@ -65,8 +65,8 @@ async def show_status(
 async def _writes(probe: WriteProbe) -> Component:
     try:
         await probe.require()
-    except Unavailable as trouble:
-        return Component(name="Database", state="failed", detail=trouble.detail)
+    except Unavailable as error:
+        return Component(name="Database", state="failed", detail=error.detail)
     return Component(name="Database", state="ok", detail="Reads and writes are accepted.")
 
 
@@ -74,8 +74,8 @@ async def _supply(db: Database, settings: Settings) -> list[Component]:
     try:
         watch = await auditor.watch_supply(db)
         chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
-    except Unavailable as trouble:
-        return [Component(name="Supply", state="failed", detail=trouble.detail)]
+    except Unavailable as error:
+        return [Component(name="Supply", state="failed", detail=error.detail)]
     supply = Component(
         name="Supply",
         state="ok" if watch.is_ok else "failed",

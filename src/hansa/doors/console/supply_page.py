@@ -139,7 +139,7 @@ async def show_supply(_: Public, request: Request, db: Db, settings: Config) -> 
         )
 
     chain, history, volume = await db.read(reading)
-    records = await db.look(lambda tx: auditor.list_attestations(tx, frame, None, RECORDS_SHOWN))
+    records = await db.query(lambda tx: auditor.list_attestations(tx, frame, None, RECORDS_SHOWN))
     found = SupplyOut.of(watch, settings.settlement_currency, history, volume)
     return page_or_json(
         request,

@@ -58,7 +58,7 @@ class PoolShown(LazyModel):
     )
 
 
-class SwapsOut(LazyModel):
+class SwapBatches(LazyModel):
     """The pools of this registry."""
 
     currency: str
@@ -76,7 +76,7 @@ async def show_swaps(_: Public, request: Request, db: Db, settings: Config) -> R
 
     found = await db.read(reading)
     own = settings.settlement_currency
-    shown = SwapsOut(
+    shown = SwapBatches(
         currency=own,
         fee_pct=transfers.SWAP_FEE_PCT,
         pools=[_pool(state, minutes, settings.ledger_id) for state, minutes in found],

@@ -78,12 +78,12 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
             return await _Demo(DemoClient(http, screen), screen, options).run(url)
         except httpx2.UnsupportedProtocol:
             raise DemoFailed(f"URL must start with http:// or https://, got {url!r}") from None
-        except httpx2.ConnectError as trouble:
+        except httpx2.ConnectError as error:
             raise DemoFailed(
-                f"cannot connect to {http.base_url.netloc.decode()}: {cause_of(trouble)}"
-            ) from trouble
-        except httpx2.HTTPError as trouble:
-            raise DemoFailed(f"the connection to {url} failed: {cause_of(trouble)}") from trouble
+                f"cannot connect to {http.base_url.netloc.decode()}: {cause_of(error)}"
+            ) from error
+        except httpx2.HTTPError as error:
+            raise DemoFailed(f"the connection to {url} failed: {cause_of(error)}") from error
 
 
 class _Demo:
@@ -198,8 +198,8 @@ class _Demo:
             await contract_of_two_milestones(parties, tally)
             self._screen.step(DISPUTE)
             await self._dispute(parties, tally)
-        except (HansaError, A2AClientError) as trouble:
-            raise DemoFailed(str(trouble)) from trouble
+        except (HansaError, A2AClientError) as error:
+            raise DemoFailed(str(error)) from error
         return [service]
 
     async def _dispute(self, parties: Parties, tally: Tally) -> None:

@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def check(facts: Facts) -> list[Finding]:
     """The findings of every check, in the order in which they are shown."""
-    return [finding for look in CHECKS for finding in look(facts)]
+    return [finding for inspect in CHECKS for finding in inspect(facts)]
 
 
 def _versions(facts: Facts) -> Iterator[Finding]:
@@ -280,11 +280,11 @@ def _federation(facts: Facts) -> Iterator[Finding]:
     host = urlsplit(facts.processes[0].url).hostname or facts.settings.host
     try:
         socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
-    except OSError as trouble:
+    except OSError as error:
         yield Finding(
             "problem",
             "federation",
-            f"nothing listens on {host}:{port}: {trouble.strerror or trouble}",
+            f"nothing listens on {host}:{port}: {error.strerror or error}",
             "restart the registry with the same FEDERATION_PORT",
         )
     else:
@@ -297,8 +297,8 @@ def _identity(facts: Facts) -> Iterator[Finding]:
         return
     try:
         require_agent(facts.settings.workload_socket)
-    except BadSetting as trouble:
-        yield Finding("problem", "identity", str(trouble), "start the SPIRE agent, or correct the setting")
+    except BadSetting as error:
+        yield Finding("problem", "identity", str(error), "start the SPIRE agent, or correct the setting")
     else:
         yield Finding("ok", "identity", f"SPIRE certifies, by {facts.settings.workload_socket}")
 

@@ -130,10 +130,10 @@ async def _look_at_database(settings: Settings) -> DatabaseFacts:
         dsn = settings.database_url or running_dsn(settings.data_dir)
         await require_reachable(dsn)
         return await _read_database(kind, dsn, settings)
-    except EmbeddedPostgresFailed as trouble:
-        return DatabaseFacts(kind, trouble=str(trouble))
-    except Refused as trouble:
-        return DatabaseFacts(kind, trouble=trouble.detail)
+    except EmbeddedPostgresFailed as error:
+        return DatabaseFacts(kind, trouble=str(error))
+    except Refused as error:
+        return DatabaseFacts(kind, trouble=error.detail)
 
 
 async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFacts:
@@ -142,7 +142,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
     await database.open()
     try:
         before = datetime.now(UTC)
-        row = await database.look(
+        row = await database.query(
             lambda tx: tx.fetchrow(
                 "SELECT current_setting('server_version') AS version, clock_timestamp() AS now,"
                 " current_setting('server_version_num')::int AS number"
@@ -158,8 +158,8 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             schema=schema,
             clock_difference_seconds=(row["now"] - middle).total_seconds(),
             signing_key_trouble=await _signing_key_trouble(database, settings) if is_current else None,
-            queues=await database.look(read_queues) if is_current else (),
-            trust_of_peers=await database.look(_trust_of_peers) if is_current else (),
+            queues=await database.query(read_queues) if is_current else (),
+            trust_of_peers=await database.query(_trust_of_peers) if is_current else (),
         )
     finally:
         await database.close()
@@ -194,9 +194,9 @@ async def _signing_key_trouble(database: Database, settings: Settings) -> str | 
         return f"{keys} is missing"
     try:
         seal = Seal(Keyring(settings.data_dir))
-        await database.look(lambda tx: federation.require_present_key(tx, seal))
-    except BadKey as trouble:
-        return str(trouble)
-    except Unavailable as trouble:
-        return trouble.detail
+        await database.query(lambda tx: federation.require_present_key(tx, seal))
+    except BadKey as error:
+        return str(error)
+    except Unavailable as error:
+        return error.detail
     return None

@@ -82,7 +82,7 @@ async def list_jobs(_: Administrator, query: Annotated[JobsQuery, Query()], db: 
 )
 async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
     """Run a job now, with a new series of attempts."""
-    await db.act(lambda tx: jobs.retry_job(tx, job_id, administrator))
+    await db.transaction(lambda tx: jobs.retry_job(tx, job_id, administrator))
 
 
 @router.delete(
@@ -94,4 +94,6 @@ async def retry_job(job_id: JobId, administrator: Administrator, db: Db) -> None
 )
 async def drop_job(job_id: JobId, administrator: Administrator, db: Db) -> None:
     """Delete a job and its content; jobs of most kinds cannot be deleted."""
-    await db.act(lambda tx: jobs.drop_job(tx, job_id, administrator, droppable=ASSEMBLY.droppable_jobs))
+    await db.transaction(
+        lambda tx: jobs.drop_job(tx, job_id, administrator, droppable=ASSEMBLY.droppable_jobs)
+    )

@@ -99,8 +99,8 @@ class RequestGuard:
         REQUEST_ID.set(request_id)
         try:
             answer: ASGIApp = self._app
-            if (trouble := _target_trouble(scope)) is not None:
-                answer = problem(Request(scope, receive), 400, "BAD_REQUEST", trouble)
+            if (error := _target_trouble(scope)) is not None:
+                answer = problem(Request(scope, receive), 400, "BAD_REQUEST", error)
             elif (handler := self._direct_handler(scope)) is not None:
                 answer = response = await answered(handler, DirectRequest(scope, receive, first, held_body))
                 if _was_sent_whole(send_whole, response, request_id):

@@ -79,48 +79,48 @@ async def answered(handler: Callable[[Request], Awaitable[Response]], request: R
     """What `handler` answers, its errors in the form of the app."""
     try:
         return await handler(request)
-    except Refused as trouble:
-        return await _refused(request, trouble)
-    except RequestValidationError as trouble:
-        return await _invalid(request, trouble)
-    except Exception as trouble:  # noqa: BLE001
-        return await _crashed(request, trouble)
+    except Refused as error:
+        return await _refused(request, error)
+    except RequestValidationError as error:
+        return await _invalid(request, error)
+    except Exception as error:  # noqa: BLE001
+        return await _crashed(request, error)
 
 
-async def _refused(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, Refused)
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
     return problem(
         request,
-        trouble.status,
-        trouble.code,
-        trouble.detail,
-        field=trouble.field,
-        context=trouble.context,
-        members=trouble.members,
-        headers=trouble.headers,
+        error.status,
+        error.code,
+        error.detail,
+        field=error.field,
+        context=error.context,
+        members=error.members,
+        headers=error.headers,
     )
 
 
-async def _diverted(_: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, Diverted)
-    return trouble.answer
+async def _diverted(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Diverted)
+    return error.answer
 
 
-async def _invalid(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, RequestValidationError)
-    invalid = InvalidMember.of(trouble)
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    invalid = InvalidMember.of(error)
     return problem(request, 422, MemberInvalid.code, invalid.message, field=invalid.field)
 
 
-async def _http(request: Request, trouble: Exception) -> Response:
-    assert isinstance(trouble, HTTPException)
-    status = trouble.status_code
+async def _http(request: Request, failure: Exception) -> Response:
+    assert isinstance(failure, HTTPException)
+    status = failure.status_code
     code = CODES.get(status, STATUS_TAGS.get(status, "error").upper())
     if status == NotFound.status and (target := without_trailing_slash(request)) is not None:
         return RedirectResponse(target, status_code=308)
     is_known = status == MethodNotAllowed.status and (allowed := _allow(request))
-    headers = {"Allow": allowed} if is_known else trouble.headers
-    return problem(request, status, code, SENTENCES.get(status, str(trouble.detail)), headers=headers)
+    headers = {"Allow": allowed} if is_known else failure.headers
+    return problem(request, status, code, SENTENCES.get(status, str(failure.detail)), headers=headers)
 
 
 def _allow(request: Request) -> str:
@@ -161,6 +161,6 @@ def without_trailing_slash(request: Request) -> str | None:
     return f"{meant}?{query}" if query else meant
 
 
-async def _crashed(request: Request, trouble: Exception) -> Response:
-    _log.error("request crashed", path=request.url.path, exc_info=trouble)
+async def _crashed(request: Request, failure: Exception) -> Response:
+    _log.error("request crashed", path=request.url.path, exc_info=failure)
     return problem(request, Crashed.status, Crashed.code, Crashed.sentence)

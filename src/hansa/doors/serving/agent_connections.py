@@ -51,15 +51,15 @@ class AgentConnections:
             await self._app(scope, receive, send)
             return
         try:
-            ended = await self._database.look(lambda tx: agents.identities_ended(tx, [identity]))
-            trouble: Refused | None = IdentityEnded() if ended else None
+            ended = await self._database.query(lambda tx: agents.identities_ended(tx, [identity]))
+            error: Refused | None = IdentityEnded() if ended else None
         except Refused as out_of_reach:
-            trouble = out_of_reach
-        if trouble is None:
+            error = out_of_reach
+        if error is None:
             await self._app(scope, receive, send)
         else:
             scope["app"] = self._app
-            response = await answered(_raising(trouble), Request(scope, receive))
+            response = await answered(_raising(error), Request(scope, receive))
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
 
@@ -100,7 +100,7 @@ class AgentConnections:
         identities = list(self._open)
         # While the database is out of reach nothing is opened either.
         with suppress(Refused):
-            for identity in await self._database.look(lambda tx: agents.identities_ended(tx, identities)):
+            for identity in await self._database.query(lambda tx: agents.identities_ended(tx, identities)):
                 for transport in list(self._open.get(identity, ())):
                     transport.abort()
 
@@ -123,8 +123,8 @@ def shown_by(transport: asyncio.Transport) -> bytes:
     return certificate
 
 
-def _raising(trouble: Refused) -> Any:
+def _raising(error: Refused) -> Any:
     async def refuse(_: Request) -> Response:
-        raise trouble
+        raise error
 
     return refuse

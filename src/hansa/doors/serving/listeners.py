@@ -65,6 +65,6 @@ def address_of(settings: Settings) -> str:
 def _named(host: str, port: int, variable: str) -> socket.socket:
     try:
         return listen(host, port)
-    except (OSError, UnicodeError) as trouble:
-        reason = (getattr(trouble, "strerror", None) or "not a host name").lower()
+    except (OSError, UnicodeError) as error:
+        reason = (getattr(error, "strerror", None) or "not a host name").lower()
         raise CannotListen(f"HANSA_HOST={host!r}, {variable}={port}: cannot bind: {reason}") from None

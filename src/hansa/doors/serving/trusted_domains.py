@@ -79,11 +79,11 @@ class TrustedDomains:
         """Take over what changed since the last look. Raises: Unavailable."""
         # A connection that became a WebSocket ends without a word to the protocol that began it.
         self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
-        version = await database.look(federation.trust_version), self._source.revision
+        version = await database.query(federation.trust_version), self._source.revision
         if version == self._version:
             return
         await self.renew()
-        self._trust(await database.look(federation.trusted_bundles))
+        self._trust(await database.query(federation.trusted_bundles))
         self._version = version
 
     @asynccontextmanager

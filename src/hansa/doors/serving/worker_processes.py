@@ -39,8 +39,8 @@ async def _keep_worker(shared: Mapping[str, str], forks: WorkerForks, stopping: 
     while not stopping.is_set():
         try:
             worker = await forks.start(shared)
-        except ConnectionError as trouble:
-            _log.warning("no worker started; trying again", reason=str(trouble))
+        except ConnectionError as error:
+            _log.warning("no worker started; trying again", reason=str(error))
             await asyncio.sleep(PAUSE_SECONDS)
             continue
         stop_requested = asyncio.create_task(stopping.wait())

@@ -52,8 +52,8 @@ def verify_chain(request: ChainToVerify) -> ChainVerdict:
         )
         key_set = own_keys if request.keys is None else read_json(read_source(request.keys))
         keys = read_auditor_keys(key_set)
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{request.source} contains no usable attestations or keys: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise CannotRead(f"{request.source} contains no usable attestations or keys: {error}.") from None
     if request.export is not None:
         _write_export(request.export, records, key_set)
     verdict = verify_attestations(records, keys, exact=request.exact, max_age=request.max_age)
@@ -107,5 +107,5 @@ def _write_export(path: Path, records: list[Any], key_set: Any) -> None:
     content = {"standard": "SA-1.0", "keys": key_set["keys"], "attestations": records}
     try:
         path.write_text(json.dumps(content), encoding="utf-8")
-    except OSError as trouble:
-        raise CannotRead(f"{path} cannot be written: {trouble.strerror}.") from None
+    except OSError as error:
+        raise CannotRead(f"{path} cannot be written: {error.strerror}.") from None

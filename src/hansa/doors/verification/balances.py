@@ -27,11 +27,11 @@ def verify_source(source: str, keys: str | None, balance: str | None) -> Judgeme
     place = urljoin(source, LIABILITIES) if is_registry else source
     try:
         expected = None if balance is None else read_amount(balance)
-    except NotAProof as trouble:
-        raise CannotRead(f"--balance {balance!r} is invalid: {trouble}.") from None
+    except NotAProof as error:
+        raise CannotRead(f"--balance {balance!r} is invalid: {error}.") from None
     try:
         document = read_json(read_source(place, PROOF_MAX_BYTES))
         key_set = read_auditor_keys(read_json(read_source(keys or urljoin(source, KEY_SET))))
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{source} contains no usable proof or keys: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise CannotRead(f"{source} contains no usable proof or keys: {error}.") from None
     return verify_liabilities(document, key_set, balance=expected)

@@ -122,32 +122,30 @@ def read_source(source: str, max_bytes: int = READ_MAX_BYTES) -> bytes:
         if parts.scheme != "https" and parts.hostname not in LOOPBACK:
             raise CannotRead(f"{source} is refused: https is required, except for localhost.")
         return _read_address(source, max_bytes)
-    except httpx2.ConnectError as trouble:
-        raise CannotRead(
-            f"cannot connect to {parts.netloc.rpartition('@')[2]}: {cause_of(trouble)}"
-        ) from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as trouble:
-        raise CannotRead(f"{source} cannot be read: {cause_of(trouble)}") from None
+    except httpx2.ConnectError as error:
+        raise CannotRead(f"cannot connect to {parts.netloc.rpartition('@')[2]}: {cause_of(error)}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        raise CannotRead(f"{source} cannot be read: {cause_of(error)}") from None
 
 
-def cause_of(trouble: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """Why a connection failed: the system's reason where there is one, which the client wraps in sentences without content."""
-    seen: BaseException | None = trouble
+    seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, BaseExceptionGroup):
             seen = seen.exceptions[0]
         if isinstance(seen, OSError) and seen.errno is not None and seen.errno > 0:
             return os.strerror(seen.errno).lower()
         seen = seen.__cause__ or seen.__context__
-    return str(trouble) or type(trouble).__name__
+    return str(error) or type(error).__name__
 
 
 def _keys_for(request: CardToVerify) -> tuple[RegistryKey, ...]:
     place = request.keys or _keys_beside(request.card, request.at)
     try:
         return read_keys(read_json(read_source(place)))
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise CannotRead(f"{place} contains no usable keys: {error}.") from None
 
 
 def _keys_beside(card: str, at: datetime | None) -> str:
@@ -169,8 +167,8 @@ def _read_file(path: Path, max_bytes: int) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(max_bytes + 1)
-    except OSError as trouble:
-        raise CannotRead(f"{path} cannot be read: {trouble.strerror}.") from None
+    except OSError as error:
+        raise CannotRead(f"{path} cannot be read: {error.strerror}.") from None
     if len(content) > max_bytes:
         raise CannotRead(f"{path} is larger than {max_bytes} bytes.")
     return content

@@ -77,8 +77,8 @@ def _verify_list(request: LicenceToVerify, document: dict[str, Any]) -> LicenceV
     own = _document(beside.source).get("certificate")
     try:
         issued, key = read_issued_list(document["list"]), read_certificate(own).public_key
-    except BadLicence as trouble:
-        return _failed(verdict, f"malformed: {trouble}")
+    except BadLicence as error:
+        return _failed(verdict, f"malformed: {error}")
     if key is None or not issued.signature.is_by(key):
         return _failed(verdict, "the list is not signed by the key of the licence")
     said = f"{len(issued.licences)} certificates as of {issued.generated_at.isoformat()}, signed"
@@ -120,8 +120,8 @@ def _place(source: str) -> str:
 def _document(place: str) -> dict[str, Any]:
     try:
         document = read_json(read_source(place, LIST_READ_MAX_BYTES))
-    except NotCanonical as trouble:
-        raise CannotRead(f"{place} contains no usable licence: {trouble}.") from None
+    except NotCanonical as error:
+        raise CannotRead(f"{place} contains no usable licence: {error}.") from None
     if not isinstance(document, dict) or not {"certificate", "list"} & set(document):
         raise CannotRead(f"{place} contains no licence: expected the member certificate, or list.")
     return document

@@ -54,8 +54,8 @@ def verify_log(source: str, keys: str | None, old: str | None, witnesses: Sequen
         raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")
     try:
         cosigners = [read_verifier_key(text, WITNESS_KEY, ML_DSA_WITNESS_KEY) for text in witnesses]
-    except NotAKey as trouble:
-        raise CannotRead(f"--witness: {trouble}.") from None
+    except NotAKey as error:
+        raise CannotRead(f"--witness: {error}.") from None
     try:
         key_set = read_auditor_keys(read_json(read_source(keys or urljoin(source, KEY_SET))))
         if is_whole:
@@ -66,8 +66,8 @@ def verify_log(source: str, keys: str | None, old: str | None, witnesses: Sequen
         if old is None:
             raise CannotRead("--old is required for a proof of consistency: the older checkpoint.")
         return judge_consistency(proof, key_set, _text(old), cosigners)
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{source} contains no usable log or keys: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise CannotRead(f"{source} contains no usable log or keys: {error}.") from None
 
 
 def log_verdict_json(verdict: LogVerdict) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def judge_consistency(
 def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tuple[Checkpoint | None, Step]:
     try:
         checkpoint = log.read_checkpoint_of(note, keys)
-    except BadCheckpoint as trouble:
-        return None, Step(name, holds=False, said=str(trouble))
+    except BadCheckpoint as error:
+        return None, Step(name, holds=False, said=str(error))
     others = log.other_signers(note)
     said = f"{checkpoint.origin}, {checkpoint.size} leaves, signed"
     return checkpoint, Step(
@@ -193,8 +193,8 @@ def _moment(timestamp: int) -> str:
 def _judged(name: str, holds: Callable[[], bool], said: str) -> Step:
     try:
         return Step(name, holds=holds(), said=said)
-    except BadCheckpoint as trouble:
-        return Step(name, holds=False, said=str(trouble))
+    except BadCheckpoint as error:
+        return Step(name, holds=False, said=str(error))
 
 
 def _entries(address: str, size: int) -> list[bytes]:
@@ -205,8 +205,8 @@ def _entries(address: str, size: int) -> list[bytes]:
         place = urljoin(address, ENTRIES + log.tile_path(number, width))
         try:
             tile = log.read_entries(read_source(place))
-        except BadCheckpoint as trouble:
-            raise CannotRead(f"{place}: {trouble}.") from None
+        except BadCheckpoint as error:
+            raise CannotRead(f"{place}: {error}.") from None
         if len(tile) != width:
             raise CannotRead(f"{place} has {len(tile)} entries, expected {width}.")
         entries += tile

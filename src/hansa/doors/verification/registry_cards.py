@@ -82,8 +82,8 @@ def registry_card_verdict_json(verdict: CardVerdict) -> dict[str, Any]:
 def _keys(place: str) -> tuple[RegistryKey, ...]:
     try:
         return read_keys(read_json(read_source(place)))
-    except (NotCanonical, NotAKey) as trouble:
-        raise CannotRead(f"{place} contains no usable keys: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise CannotRead(f"{place} contains no usable keys: {error}.") from None
 
 
 def _plain(value: Any) -> Any:

@@ -69,16 +69,16 @@ def verify_export(source: str) -> ReputationVerdict:
     try:
         signals = [signal for signal in map(read_signal, events) if signal]
         scores = scores_of(signals, date.fromisoformat(epoch)) if epoch else {}
-    except (NotASignal, TypeError, ValueError) as trouble:
-        raise CannotRead(f"{source} holds no export: {trouble}.") from None
+    except (NotASignal, TypeError, ValueError) as error:
+        raise CannotRead(f"{source} holds no export: {error}.") from None
     return ReputationVerdict(epoch, scores, stated)
 
 
 def _page(source: str) -> dict[str, Any]:
     try:
         page: Any = read_json(read_source(source))
-    except NotCanonical as trouble:
-        raise CannotRead(f"{source} holds no export: {trouble}.") from None
+    except NotCanonical as error:
+        raise CannotRead(f"{source} holds no export: {error}.") from None
     if not isinstance(page, dict) or not {"events", "scores", "epoch", "next"} <= page.keys():
         raise CannotRead(f"{source} holds no export: expected events, scores, epoch and next.")
     if page.get("formula") != FORMULA:

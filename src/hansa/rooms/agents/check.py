@@ -14,8 +14,8 @@ from fastapi import Depends
 
 from hansa.foundation.plumbing.keys.tokens import Claims, TokenKind
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.storage.gather import Gathering
 from hansa.foundation.plumbing.web.caller import Agent, agent_caller
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.values.errors import Unauthorized
@@ -142,16 +142,16 @@ async def active_agent(tx: Tx, did: str) -> Agent:
 # The agent that `check_agent` found: it knows more than other rooms ask for.
 CurrentKnownAgent = Annotated[KnownAgent, Depends(agent_caller)]
 
-_gatherings: WeakKeyDictionary[Database, Gathering[str, store.Bearer]] = WeakKeyDictionary()
+_gatherings: WeakKeyDictionary[Database, BatchLoader[str, store.Bearer]] = WeakKeyDictionary()
 
 
-def _bearers_of(database: Database) -> Gathering[str, store.Bearer]:
+def _bearers_of(database: Database) -> BatchLoader[str, store.Bearer]:
     """The lookups of agents that gather in this process."""
     gathering = _gatherings.get(database)
     if gathering is None:
 
         async def load(dids: Sequence[str]) -> dict[str, store.Bearer]:
-            return await database.look(lambda tx: store.find_bearers(tx, dids))
+            return await database.query(lambda tx: store.find_bearers(tx, dids))
 
-        gathering = _gatherings[database] = Gathering(load)
+        gathering = _gatherings[database] = BatchLoader(load)
     return gathering

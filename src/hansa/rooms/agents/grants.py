@@ -42,7 +42,7 @@ async def forget_sites(tx: Tx) -> None:
 async def pay_owed_grants(runtime: Runtime) -> None:
     """Pay owed grants, each in a transaction of its own, until none is due, the hour has no room or the treasury cannot pay the oldest."""
     for _ in range(PAID_PER_ROUND):
-        if not await runtime.database.act(lambda tx: _pay_oldest(tx, runtime.settings)):
+        if not await runtime.database.transaction(lambda tx: _pay_oldest(tx, runtime.settings)):
             return
 
 

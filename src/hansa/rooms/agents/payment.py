@@ -19,9 +19,9 @@ from hansa.foundation.values.money import Minor
 from .capabilities import (
     Chain,
     Use,
+    evaluate,
     found_for_use,
     held_for_use,
-    judge,
     lent,
     return_spent,
     spend,
@@ -141,7 +141,7 @@ async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Sett
 
 
 def _judge(agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> None:
-    judge(chain, payment.use, roles_count=settings.agent_rbac_mode == "enforce")
+    evaluate(chain, payment.use, roles_count=settings.agent_rbac_mode == "enforce")
     if settings.agent_delegation_mode == "enforce":
         # In the other modes the roles alone were asked, at the door.
         may_have = lent(chain, agent.developer_id)

@@ -139,7 +139,7 @@ async def request_bootstrap_token(
 ) -> BootstrapOut:
     """Issue a token that creates one agent."""
     lifetime = config.bootstrap_token_lifetime
-    issued = await db.act(
+    issued = await db.transaction(
         lambda tx: issue_bootstrap_token(
             tx,
             developer,
@@ -186,7 +186,7 @@ async def onboard_agent(
     identity = new_identity(config, body.brought_key)
     site = client_site(request)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card, site=site)
-    onboarded = await db.act(lambda tx: create_agent(tx, asked, config, owner_suspension))
+    onboarded = await db.transaction(lambda tx: create_agent(tx, asked, config, owner_suspension))
     return CreateAgentOut.of(identity, onboarded)
 
 
@@ -206,7 +206,7 @@ async def issue_agent_token(
 ) -> AgentTokenOut:
     """Exchange an agent's client id and secret for a bearer token."""
     client_id, client_secret = form.credentials
-    signed_in = await db.act(lambda tx: sign_in(tx, client_id, client_secret))
+    signed_in = await db.transaction(lambda tx: sign_in(tx, client_id, client_secret))
     lifetime = timedelta(minutes=config.access_token_expire_minutes)
     token = tokens.issue(
         TokenKind.AGENT, signed_in.did, session=signed_in.session, now=signed_in.at, lifetime=lifetime
@@ -216,9 +216,9 @@ async def issue_agent_token(
 
 async def read_myself(agent: CurrentKnownAgent, db: Db) -> OwnAgentDetails:
     """The agent of the token; a 200 proves that the token is valid now."""
-    name = await db.look(lambda tx: catalogue.name_of_agent(tx, agent.did))
+    name = await db.query(lambda tx: catalogue.name_of_agent(tx, agent.did))
     # By itself: every request of an agent would otherwise read the key with the agent.
-    public_key = await db.look(lambda tx: public_key_of(tx, agent.did))
+    public_key = await db.query(lambda tx: public_key_of(tx, agent.did))
     return OwnAgentDetails.of(agent, name or agent.name, public_key)
 
 
@@ -240,14 +240,14 @@ async def end_myself(
     agent: CurrentAgent, db: catalogue.CardWrites, require_unbound: Unbound
 ) -> AgentRevokedOut:
     """Revoke the calling agent permanently: its card leaves the listings and its account is closed, which must be empty."""
-    await db.act(lambda tx: end_itself(tx, agent.did, require_unbound))
+    await db.transaction(lambda tx: end_itself(tx, agent.did, require_unbound))
     return AgentRevokedOut(agent_did=agent.did)
 
 
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
     """Report that the agent is running. It counts as a health check, in `liveness` and in the search filter `active_24h`."""
-    heard_at = await db.act(lambda tx: record_heartbeat(tx, agent.did)) or agent.last_active_at
+    heard_at = await db.transaction(lambda tx: record_heartbeat(tx, agent.did)) or agent.last_active_at
     assert heard_at is not None
     return HeartbeatOut(did=agent.did, status=agent.status, last_active_at=heard_at)
 
@@ -287,7 +287,7 @@ async def end_agent(
     require_unbound: Unbound,
 ) -> AgentRevokedOut:
     """Revoke an own agent permanently; a repeated request returns the same response."""
-    await db.act(lambda tx: end_own_agent(tx, developer, did, require_unbound))
+    await db.transaction(lambda tx: end_own_agent(tx, developer, did, require_unbound))
     return AgentRevokedOut(agent_did=did)
 
 
@@ -311,5 +311,5 @@ async def replace_secret(
     If-Match with the `secret_version` of the agent refuses a request that was sent before another one replaced the secret.
     """
     client_secret = new_client_secret()
-    client_id = await db.act(lambda tx: rotate_secret(tx, developer, did, client_secret, if_match))
+    client_id = await db.transaction(lambda tx: rotate_secret(tx, developer, did, client_secret, if_match))
     return RotateSecretOut(agent_did=did, client_id=client_id, client_secret=client_secret)

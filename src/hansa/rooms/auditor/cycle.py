@@ -63,12 +63,12 @@ async def run_cycle(runtime: Runtime) -> None:
     database, attestor = runtime.database, Attestor.in_process(runtime)
     try:
         forest = FOREST.of(runtime)
-        await database.act(lambda tx: audit_when_due(tx, forest), one_snapshot=True)
+        await database.transaction(lambda tx: audit_when_due(tx, forest), one_snapshot=True)
     except Exception:
-        await database.act(lambda tx: attest_failed_reading(tx, attestor))
+        await database.transaction(lambda tx: attest_failed_reading(tx, attestor))
         raise
-    await database.act(lambda tx: attest_newest_cycle(tx, attestor))
-    while await database.act(lambda tx: _extend_log(tx, attestor)) == LEAVES_AT_ONCE:
+    await database.transaction(lambda tx: attest_newest_cycle(tx, attestor))
+    while await database.transaction(lambda tx: _extend_log(tx, attestor)) == LEAVES_AT_ONCE:
         pass
 
 
@@ -91,7 +91,7 @@ async def audit_when_due(tx: Tx, kept: KeptForest | None = None) -> None:
 
 async def show_last_audit(runtime: Runtime) -> None:
     """Let the metrics of this process show the last verdict, whichever process audited."""
-    latest = await runtime.database.look(store.latest_verdict)
+    latest = await runtime.database.query(store.latest_verdict)
     if latest is not None:
         _show(latest.status, latest.delta)
 
@@ -126,14 +126,14 @@ async def audit(
     forest = kept or KeptForest()
     commitment = await _commit(tx, forest, supply, reached, horizon, from_zero=from_zero)
     status = rules.status_of(checks)
-    trouble = {
+    error = {
         "delta": supply.delta,
         "log": reached.terms.circulating - supply.circulating,
         "unbalanced": reached.terms.unbalanced_transactions,
         "checks": checks,
         "findings": findings,
     }
-    digest = None if status == rules.SOUND else rules.breach_digest(trouble)
+    digest = None if status == rules.SOUND else rules.breach_digest(error)
     before = await store.latest_verdict(tx)
     verdict_id, checked_at = await store.add_verdict(
         tx,

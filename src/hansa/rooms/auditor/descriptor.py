@@ -6,11 +6,11 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import audit_status, supply_delta
 from hansa.rooms import federation, transfers
 
-from .across import agreed_at, compare_with_peers
-from .across import peer_router as totals_router
-from .across import router as across_router
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, present_kids, root_router
 from .card_figures import last_audit
+from .cross_registry import agreed_at, compare_with_peers
+from .cross_registry import peer_router as totals_router
+from .cross_registry import router as across_router
 from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import balance_proof_router, liabilities_router
 from .routes import router

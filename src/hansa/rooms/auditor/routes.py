@@ -67,7 +67,7 @@ async def read_supply_audit(
     """The supply audit of every account, from the last checkpoint or from the first event."""
     bridges = await db.read(read_bridges)
     if full:
-        verdict = await db.act(audit_from_zero, one_snapshot=True)
+        verdict = await db.transaction(audit_from_zero, one_snapshot=True)
         return SupplyAudit.of(verdict.supply, verdict.status, bridges)
     watch = await watch_supply(db)
     return SupplyAudit.of(watch.supply, watch.status, bridges)

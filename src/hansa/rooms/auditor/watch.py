@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import rules, store
 from .checkpoint import advance_if_free
@@ -47,7 +47,7 @@ class SupplyWatch(msgspec.Struct, frozen=True):
         return self.status == rules.SOUND
 
 
-_gatherings: WeakKeyDictionary[Database, Gathering[str, SupplyWatch]] = WeakKeyDictionary()
+_gatherings: WeakKeyDictionary[Database, BatchLoader[str, SupplyWatch]] = WeakKeyDictionary()
 
 
 async def watch_supply(database: Database) -> SupplyWatch:
@@ -58,7 +58,7 @@ async def watch_supply(database: Database) -> SupplyWatch:
         async def load(asked: Sequence[str]) -> Mapping[str, SupplyWatch]:
             return dict.fromkeys(asked, await _read(database))
 
-        gathering = _gatherings[database] = Gathering(load)
+        gathering = _gatherings[database] = BatchLoader(load)
     found = await gathering.find("supply")
     assert found is not None
     return found
@@ -72,7 +72,7 @@ async def _read(database: Database) -> SupplyWatch:
     if last_cycle is not None and last_cycle.status != rules.SOUND:
         return await _check_again(database)
     if live.events_folded > EVENTS_FOLDED_MAX:
-        await database.act(advance_if_free, one_snapshot=True)
+        await database.transaction(advance_if_free, one_snapshot=True)
     found = last_cycle.checks if last_cycle else {}
     checks = {name: found.get(name) for name in ("per_user", "staked_guard", "escrow", "transactions")}
     supply = rules.SOUND if live.supply.is_ok else rules.BREACH
@@ -80,7 +80,7 @@ async def _read(database: Database) -> SupplyWatch:
 
 
 async def _check_again(database: Database) -> SupplyWatch:
-    verdict = await database.act(audit_on_request, one_snapshot=True)
+    verdict = await database.transaction(audit_on_request, one_snapshot=True)
     supply = verdict.supply
     cycle = KeptVerdict(
         id=verdict.id,

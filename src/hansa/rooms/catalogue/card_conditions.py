@@ -67,8 +67,8 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
         narrowed = narrowed.having("changed_xid < {0}", round_.stop)
     if round_.is_begun:
         # Whole numbers: a timestamp from floating point seconds would miss by a microsecond.
-        moment = "timestamptz 'epoch' + {0} * interval '1 microsecond'"
-        narrowed = narrowed.having("(c.updated_at, c.id) > (" + moment + ", {1})", round_.at, round_.above)
+        instant = "timestamptz 'epoch' + {0} * interval '1 microsecond'"
+        narrowed = narrowed.having("(c.updated_at, c.id) > (" + instant + ", {1})", round_.at, round_.above)
     return narrowed
 
 

@@ -31,12 +31,12 @@ class Followed:
         self.shown = replace(shown, by_class=False, counted_max=min(shown.counted_max, READ_MAX))
         self.hidden = hidden and hidden.having(f"hidden_since > now() - interval '{TOMBSTONE_DAYS} days'")
 
-    def since(self, moment: datetime) -> "Followed":
-        """Of these the cards changed at or after the moment."""
+    def since(self, timestamp: datetime) -> "Followed":
+        """Of these the cards changed at or after the timestamp."""
         changed = "updated_at >= {0}"
         return Followed(
-            self.shown.having(changed, moment, counted_max=READ_MAX),
-            self.hidden and self.hidden.having(changed, moment),
+            self.shown.having(changed, timestamp, counted_max=READ_MAX),
+            self.hidden and self.hidden.having(changed, timestamp),
         )
 
 

@@ -46,10 +46,16 @@ class ChangesCursor(msgspec.Struct, frozen=True):
     def is_begun(self) -> bool:
         return self.at is not None
 
-    def after(self, moment: datetime, card: int, returned: int) -> "ChangesCursor":
+    def after(self, timestamp: datetime, card: int, returned: int) -> "ChangesCursor":
         """The same round, after a page of `returned` cards that ends with this card."""
         return ChangesCursor(
-            self.start, self.resume, self.total, self.offset + returned, self.stop, microseconds(moment), card
+            self.start,
+            self.resume,
+            self.total,
+            self.offset + returned,
+            self.stop,
+            microseconds(timestamp),
+            card,
         )
 
 
@@ -82,9 +88,9 @@ def decode(text: str) -> Cursor:
     return cursor
 
 
-def microseconds(moment: datetime) -> int:
+def microseconds(timestamp: datetime) -> int:
     """Microseconds since 1970, exactly."""
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    since = timestamp - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 

@@ -20,7 +20,7 @@ KEPT_SECONDS = 60.0
 KEPT_LISTINGS = 64
 
 
-class Findings:
+class CardFindings:
     """The numbers of the cards that listings of this process found lately, the newest first, for each its conditions."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,4 +45,4 @@ def older_than(numbers: Sequence[int], below: int) -> Sequence[int]:
     return numbers[bisect_left(numbers, 1 - below, key=neg) :]
 
 
-LIST_FINDINGS: Slot[Findings] = Slot("catalogue: findings of listings", build=lambda _: Findings())
+LIST_FINDINGS: Slot[CardFindings] = Slot("catalogue: findings of listings", build=lambda _: CardFindings())

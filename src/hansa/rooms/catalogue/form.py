@@ -113,9 +113,9 @@ def require_card(card_data: Any) -> dict[str, Any]:
     return checked.card
 
 
-def sentence_of(trouble: Trouble) -> str:
-    """The trouble as one line."""
-    return f"{trouble.field[: limits.MEMBER_NAME_MAX]}: {trouble.message}"
+def sentence_of(error: Trouble) -> str:
+    """The error as one line."""
+    return f"{error.field[: limits.MEMBER_NAME_MAX]}: {error.message}"
 
 
 def is_platform_extension(extension: Any) -> bool:
@@ -143,7 +143,7 @@ def _form_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
 
 
 def _one_of_each_member(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
-    first = {trouble.field: trouble for trouble in reversed(tuple(troubles))}
+    first = {error.field: error for error in reversed(tuple(troubles))}
     return tuple(reversed(first.values()))[:TROUBLES_MAX]
 
 
@@ -154,14 +154,14 @@ def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
 
     try:
         validate_proto_required_fields(parse_agent_card(copy.deepcopy(card)))
-    except InvalidParamsError as trouble:
+    except InvalidParamsError as failure:
         missing = tuple(missing_troubles(card, CARD_MESSAGE))
         yield from missing
-        for error in () if missing else (trouble.data or {}).get("errors", []):
+        for error in () if missing else (failure.data or {}).get("errors", []):
             yield Trouble(wire_name(error["field"]), error["message"])
     # The official parser lets some shapes it does not expect escape as plain Python errors.
-    except (ParseError, AttributeError, TypeError, ValueError, KeyError) as trouble:
-        yield Trouble(limits.ROOT, f"The card is not of the A2A form: {str(trouble).rstrip('.')[:300]}.")
+    except (ParseError, AttributeError, TypeError, ValueError, KeyError) as failure:
+        yield Trouble(limits.ROOT, f"The card is not of the A2A form: {str(failure).rstrip('.')[:300]}.")
 
 
 def _normalised(value: Any) -> Any:

@@ -12,7 +12,7 @@ from .card_conditions import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed
 from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
-from .findings import Findings, older_than
+from .findings import CardFindings, older_than
 from .pages import CardsOfPage, CardsPage, PageRequest, batches_of, page_of, within_bytes
 from .records import Card, ListedCard
 
@@ -36,7 +36,9 @@ class Filters(msgspec.Struct, frozen=True):
     may_see_unlisted: bool = False
 
 
-async def list_cards(tx: Tx, filters: Filters, page_request: PageRequest, findings: Findings) -> CardsPage:
+async def list_cards(
+    tx: Tx, filters: Filters, page_request: PageRequest, findings: CardFindings
+) -> CardsPage:
     """Choose the cards of one page and read the first of them; `findings` spares the later pages of a listing of few cards the search.
 
     Raises: OwnerUnknown, UnlistedRefused, CursorInvalid.
@@ -119,7 +121,11 @@ def _hidden(filters: Filters) -> Conditions | None:
 
 
 async def _newest_first(
-    tx: Tx, conditions: Conditions, place: ListingCursor | None, page_request: PageRequest, findings: Findings
+    tx: Tx,
+    conditions: Conditions,
+    place: ListingCursor | None,
+    page_request: PageRequest,
+    findings: CardFindings,
 ) -> CardsPage:
     numbers = await _found(tx, conditions, place, findings)
     if place is not None:
@@ -140,7 +146,7 @@ async def _newest_first(
 
 
 async def _found(
-    tx: Tx, conditions: Conditions, place: ListingCursor | None, findings: Findings
+    tx: Tx, conditions: Conditions, place: ListingCursor | None, findings: CardFindings
 ) -> Sequence[int] | None:
     """The numbers of the cards, the newest first, where they must be searched; None where that is not worth it."""
     if conditions.by_class or (place is not None and not conditions.are_all(place.total)):

@@ -60,16 +60,18 @@ def _reading(
 ) -> LeasedKind:
     async def run(runtime: Runtime, job: Job) -> None:
         try:
-            peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, int(job.key)))
+            peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, int(job.key)))
             if peer.is_open:
                 await read(runtime, peer)
         except federation.PeerUnknown:
             return
-        except OutgoingTrouble as trouble:
-            await runtime.database.act(lambda tx: federation.record_signal(tx, int(job.key), "unanswered"))
-            raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
-        except (PeerClosed, federation.FederationOff, federation.FrameSilent) as trouble:
-            raise PutOff(f"The peer was not read: {type(trouble).__name__}.") from trouble
+        except OutgoingTrouble as error:
+            await runtime.database.transaction(
+                lambda tx: federation.record_signal(tx, int(job.key), "unanswered")
+            )
+            raise PutOff(f"The peer was not read: {type(error).__name__}.") from error
+        except (PeerClosed, federation.FederationOff, federation.FrameUnavailable) as error:
+            raise PutOff(f"The peer was not read: {type(error).__name__}.") from error
 
     return LeasedKind(kind, run, at_once, LEASE_SECONDS, RETRIES)
 
@@ -79,10 +81,10 @@ PEER_ACTS = _reading(ACTS_KIND, _read_acts, at_once=8)
 
 
 async def _look(runtime: Runtime, _: Job) -> None:
-    found = {*await peer_reading.peers_with_acts(runtime), *await runtime.database.look(peers_to_receipt)}
+    found = {*await peer_reading.peers_with_acts(runtime), *await runtime.database.query(peers_to_receipt)}
     if found:
         due = [NewJob(str(peer_id)) for peer_id in sorted(found)]
-        await runtime.database.act(lambda tx: enqueue_many(tx, ACTS_KIND, due))
+        await runtime.database.transaction(lambda tx: enqueue_many(tx, ACTS_KIND, due))
 
 
 PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)
@@ -91,9 +93,9 @@ PEERS_LOOK = LeasedKind(LOOK_KIND, _look, 1, LEASE_SECONDS, RETRIES)
 async def _look_for_cards(runtime: Runtime) -> None:
     """Let the peers that are due be read by their jobs, but those whose cards were all read already."""
     database, interval = runtime.database, runtime.settings.federation_sync_interval_seconds
-    due = await database.look(lambda tx: peer_reading.due_cards(tx, CARDS_AHEAD * interval))
+    due = await database.query(lambda tx: peer_reading.due_cards(tx, CARDS_AHEAD * interval))
     ids = [one.peer_id for one in due]
-    found = await database.look(federation.peers)
+    found = await database.query(federation.peers)
     open_peers = [peer for peer in found if peer.is_open and peer.id in ids]
     looked_at = await _read_by_looks(runtime, open_peers)
     unchanged = await peer_reading.peers_without_new_cards(runtime, looked_at, due)
@@ -104,7 +106,7 @@ async def _look_for_cards(runtime: Runtime) -> None:
         to_read = [NewJob(str(peer.id)) for peer in open_peers if peer.id not in unchanged]
         await enqueue_many(tx, CARDS_KIND, to_read)
 
-    await database.act(plan)
+    await database.transaction(plan)
 
 
 async def _read_by_looks(runtime: Runtime, peers: list[PeerRecord]) -> list[PeerRecord]:
@@ -112,7 +114,7 @@ async def _read_by_looks(runtime: Runtime, peers: list[PeerRecord]) -> list[Peer
     settings = runtime.settings
     if settings.take_relayed_cards:
         return []
-    to_receipt = await runtime.database.look(peers_to_receipt)
+    to_receipt = await runtime.database.query(peers_to_receipt)
     return [peer for peer in peers if peer.id not in to_receipt and federation.accepts_cards(peer, settings)]
 
 
@@ -150,5 +152,5 @@ async def peers_from_the_start(runtime: Runtime) -> AsyncIterator[None]:
         await peer_reading.settle_statuses(tx, mode)
         await relays.settle(tx, is_relay=runtime.settings.relay_cards)
 
-    await runtime.database.act(begin)
+    await runtime.database.transaction(begin)
     yield

@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 
 from .errors import CardUnknown, CursorInvalid, OwnerUnknown, UnlistedRefused
-from .findings import LIST_FINDINGS, Findings
+from .findings import LIST_FINDINGS, CardFindings
 from .form import check_card
 from .list_pieces import list_pieces
 from .listing import list_cards
@@ -54,7 +54,7 @@ READ_ONE = {**problems(CardUnknown), **TAGGED}
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
 
-ListFindings = Annotated[Findings, Depends(LIST_FINDINGS.given)]
+ListFindings = Annotated[CardFindings, Depends(LIST_FINDINGS.given)]
 
 
 @router.get(
@@ -93,7 +93,7 @@ async def read_card_by_hri(
     _: Public, request: Request, db: Db, settings: Config, hri: Annotated[str, Query(max_length=256)]
 ) -> Response:
     """Read the card with this humanReadableId (`org/name`)."""
-    card = await db.look(lambda tx: card_called(tx, hri))
+    card = await db.query(lambda tx: card_called(tx, hri))
     return _answer(request, card, settings)
 
 
@@ -102,14 +102,14 @@ async def read_card_by_human_readable_id(
     _: Public, request: Request, db: Db, settings: Config, human_readable_id: str
 ) -> Response:
     """Read the card with this humanReadableId; the slash needs no encoding."""
-    card = await db.look(lambda tx: card_called(tx, human_readable_id))
+    card = await db.query(lambda tx: card_called(tx, human_readable_id))
     return _answer(request, card, settings)
 
 
 @router.get("/agent-cards/{card_id}", response_model=CardOut, responses=READ_ONE)
 async def read_card(_: Public, request: Request, db: Db, settings: Config, card_id: str) -> Response:
     """Read a card by its UUID, the DID of its agent, or its number; also a suspended one, with its status."""
-    card = await db.look(lambda tx: card_of(tx, card_id))
+    card = await db.query(lambda tx: card_of(tx, card_id))
     return _answer(request, card, settings)
 
 
@@ -118,14 +118,14 @@ async def read_card_by_org_and_name(
     _: Public, request: Request, db: Db, settings: Config, org: str, name: str
 ) -> Response:
     """Read the card whose humanReadableId is `org/name`."""
-    card = await db.look(lambda tx: card_called(tx, f"{org}/{name}"))
+    card = await db.query(lambda tx: card_called(tx, f"{org}/{name}"))
     return _answer(request, card, settings)
 
 
 @router.get("/agents/by-did/{did}", response_model=AgentOut, responses=READ_ONE)
 async def read_agent_by_did(_: Public, request: Request, db: Db, settings: Config, did: str) -> Response:
     """Read one agent, local or mirrored."""
-    card = await db.look(lambda tx: card_of_agent(tx, did))
+    card = await db.query(lambda tx: card_of_agent(tx, did))
     return tagged(request, AgentOut.of(shown(card, settings.extension_base)).body())
 
 

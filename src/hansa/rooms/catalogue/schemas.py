@@ -24,9 +24,9 @@ SKIP_MAX = 10**9
 CURSOR_MAX = 512
 
 
-def _in_utc(moment: datetime) -> datetime:
+def _in_utc(timestamp: datetime) -> datetime:
     try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return timestamp.replace(tzinfo=UTC) if timestamp.tzinfo is None else timestamp.astimezone(UTC)
     except OverflowError:
         raise ValueError("the time is out of range") from None
 
@@ -271,9 +271,9 @@ class CardTrouble(LazyModel):
     message: str
 
     @classmethod
-    def of(cls, trouble: Trouble) -> "CardTrouble":
+    def of(cls, error: Trouble) -> "CardTrouble":
         """The note as it is answered."""
-        return cls(field=trouble.field, message=trouble.message)
+        return cls(field=error.field, message=error.message)
 
 
 class CardVerdict(LazyModel):
@@ -293,7 +293,7 @@ class CardVerdict(LazyModel):
         return cls(
             is_valid=checked.card is not None,
             detail=_verdict_sentence(checked),
-            errors=[CardTrouble.of(trouble) for trouble in checked.troubles],
+            errors=[CardTrouble.of(error) for error in checked.troubles],
             completed=[CardTrouble.of(note) for note in checked.completions],
             validated_card_data=checked.card,
         )

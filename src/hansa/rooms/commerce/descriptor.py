@@ -7,7 +7,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, federation, transfers
 
-from . import across, bonds, contracts, disputes, payments, settlements, slash_bond, x402
+from . import bonds, contracts, disputes, payments, slash_bond, slash_settlements, x402
+from . import cross_registry as across
 from .agora_card import agora_router
 
 
@@ -45,8 +46,8 @@ ROOM = Room(
         Routes(2016, disputes.router),
         Routes(2017, disputes.admin_router),
         Routes(2022, disputes.award_router),
-        Routes(2018, settlements.admin_router),
-        Routes(2019, settlements.peer_router),
+        Routes(2018, slash_settlements.admin_router),
+        Routes(2019, slash_settlements.peer_router),
         Routes(2020, payments.router),
         Routes(2021, payments.buy_router),
         Routes(3500, x402.router, at_root=True),
@@ -59,8 +60,8 @@ ROOM = Room(
         contracts.CONTRACT_STATEMENTS,
         across.ACCEPTANCES_ABROAD,
         disputes.DISPUTE_DEADLINES,
-        *settlements.SETTLEMENTS_OUTBOX.kinds,
-        *settlements.SLASHING_JOBS,
+        *slash_settlements.SETTLEMENTS_OUTBOX.kinds,
+        *slash_settlements.SLASHING_JOBS,
         *payments.JOBS,
     ),
     settings=frozenset(
@@ -87,14 +88,14 @@ ROOM = Room(
     offers=(
         bonds.BOND_ADMITS,
         slash_bond.SLASH_BOND,
-        settlements.SIGNED_VERDICT,
+        slash_settlements.SIGNED_VERDICT,
     ),
     fills=(
-        transfers.PAIR_ENDED.filled_with(settlements.end_with),
-        transfers.PAIR_REOPENED.filled_with(settlements.reopen),
+        transfers.PAIR_ENDED.filled_with(slash_settlements.end_with),
+        transfers.PAIR_REOPENED.filled_with(slash_settlements.reopen),
         transfers.PAYMENT_DECIDED.filled_with(_end_paid_across),
         federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
-        settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
+        slash_settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
     ),
 )

@@ -94,7 +94,7 @@ async def keeper_of(runtime: Runtime, registry: str) -> federation.PeerRecord:
 
     Raises: federation.PeerUnknown, federation.PeerAmbiguous, federation.PeerPaused.
     """
-    peer = await runtime.database.look(lambda tx: federation.peer_by_name(tx, registry))
+    peer = await runtime.database.query(lambda tx: federation.peer_by_name(tx, registry))
     if not peer.is_open:
         raise federation.PeerPaused
     return peer

@@ -123,12 +123,12 @@ async def _applied(
     await savepoint.start()
     try:
         outcome = await apply()
-    except _ITS_OWN as trouble:
-        reason: Exception = trouble
+    except _ITS_OWN as failure:
+        reason: Exception = failure
     except (*RETRIED, *OUT_OF_REACH):
         raise
-    except Exception as trouble:  # noqa: BLE001
-        reason = trouble
+    except Exception as failure:  # noqa: BLE001
+        reason = failure
     else:
         await savepoint.commit()
         return outcome

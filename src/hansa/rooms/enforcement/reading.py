@@ -9,6 +9,6 @@ from . import store
 from .rules import HardSuspension
 
 
-async def hard_suspensions_at(tx: Tx, dids: Sequence[str], moment: datetime) -> list[HardSuspension]:
-    """The hard suspensions of these agents that were in force at a moment, in the order in which they began."""
-    return await store.hard_suspensions_at(tx, dids, moment)
+async def hard_suspensions_at(tx: Tx, dids: Sequence[str], timestamp: datetime) -> list[HardSuspension]:
+    """The hard suspensions of these agents that were in force at a timestamp, in the order in which they began."""
+    return await store.hard_suspensions_at(tx, dids, timestamp)

@@ -44,7 +44,7 @@ async def suspend_some_agents(
     body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
     """Suspend agents. A failure for one agent is reported in its row and does not affect the others."""
-    rows = await db.act(
+    rows = await db.transaction(
         lambda tx: suspend_agents(
             tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_suspend
         )
@@ -59,7 +59,7 @@ async def reinstate_some_agents(
     body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
 ) -> RestoredAgentsOut:
     """Reinstate agents; all their suspensions end."""
-    rows = await db.act(
+    rows = await db.transaction(
         lambda tx: reinstate_agents(
             tx, body.agent_dids, administrator, reason=body.reason, soft=body.soft_reinstate
         )
@@ -72,7 +72,9 @@ async def revoke_some_agents(
     body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
 ) -> EndedAgentsOut:
     """Revoke suspended agents permanently."""
-    rows = await db.act(lambda tx: revoke_agents(tx, body.agent_dids, administrator, reason=body.reason))
+    rows = await db.transaction(
+        lambda tx: revoke_agents(tx, body.agent_dids, administrator, reason=body.reason)
+    )
     return EndedAgentsOut.of(rows)
 
 
@@ -100,7 +102,9 @@ async def suspend_one_developer(
     developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
 ) -> StoppedDeveloperOut:
     """Suspend a developer and all agents of the developer."""
-    rows = await db.act(lambda tx: suspend_developer(tx, developer_id, administrator, reason=body.reason))
+    rows = await db.transaction(
+        lambda tx: suspend_developer(tx, developer_id, administrator, reason=body.reason)
+    )
     return StoppedDeveloperOut.under(developer_id, rows)
 
 
@@ -116,5 +120,7 @@ async def reinstate_one_developer(
 ) -> RestoredDeveloperOut:
     """End a developer's suspension and those of the agents."""
     reason = body.reason if body else None
-    rows = await db.act(lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason))
+    rows = await db.transaction(
+        lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason)
+    )
     return RestoredDeveloperOut.under(developer_id, rows)

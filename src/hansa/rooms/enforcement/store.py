@@ -144,6 +144,6 @@ async def withheld_since(tx: Tx, did: str) -> datetime | None:
     return since
 
 
-async def hard_suspensions_at(tx: Tx, dids: Sequence[str], moment: datetime) -> list[HardSuspension]:
-    """The hard suspensions in force at a moment, in the order in which they began."""
-    return [HardSuspension(**row) for row in await tx.fetch(_HARD_AT, list(dids), moment)]
+async def hard_suspensions_at(tx: Tx, dids: Sequence[str], timestamp: datetime) -> list[HardSuspension]:
+    """The hard suspensions in force at a timestamp, in the order in which they began."""
+    return [HardSuspension(**row) for row in await tx.fetch(_HARD_AT, list(dids), timestamp)]

@@ -22,8 +22,8 @@ PEER_AUDITOR_KIDS: Slot[Callable[[Tx, int, Collection[str]], Awaitable[bool]]] =
 async def stated_in_hint(runtime: Runtime) -> dict[str, Any]:
     """The documents of this registry, the lists of issuers that it knows, and its auditor's keys. Raises: CardUnsigned, FederationOff."""
     marks = await own_marks(runtime)
-    lists = await runtime.database.look(lambda tx: known_lists(tx, runtime.settings))
-    kids = await runtime.database.look(AUDITOR_KIDS.of(runtime))
+    lists = await runtime.database.query(lambda tx: known_lists(tx, runtime.settings))
+    kids = await runtime.database.query(AUDITOR_KIDS.of(runtime))
     return {"documents": marks.model_dump(mode="json"), "licence_lists": lists, "auditor_kids": kids}
 
 

@@ -7,8 +7,8 @@ import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import counting_store
 
@@ -41,7 +41,7 @@ class EventCounts:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._readings: Gathering[None, Counts] = Gathering(self._read)
+        self._readings: BatchLoader[None, Counts] = BatchLoader(self._read)
 
     async def now(self) -> Counts:
         """The counts, read after this was asked."""

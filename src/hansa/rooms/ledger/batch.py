@@ -22,7 +22,7 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
-from hansa.foundation.plumbing.storage.database import Database, Lane, Tx
+from hansa.foundation.plumbing.storage.database import Database, PinnedConnection, Tx
 from hansa.foundation.plumbing.telemetry.metrics import batch_size, postings_total, transfers_waiting
 from hansa.foundation.plumbing.web.changed_caller import CallerChanged
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
@@ -252,26 +252,26 @@ class GroupCommit:
     async def _commit_batches(self) -> None:
         while self._is_due():
             try:
-                async with self._database.lane() as lane:
-                    await self._keep_committing(lane)
-            except Unavailable as trouble:
-                self._fail(self._taken(BATCH_MAX), trouble)
+                async with self._database.pinned() as pinned:
+                    await self._keep_committing(pinned)
+            except Unavailable as error:
+                self._fail(self._taken(BATCH_MAX), error)
 
-    async def _keep_committing(self, lane: Lane) -> None:
-        """One batch after the other, until none waits or the lane is no longer good."""
+    async def _keep_committing(self, pinned: PinnedConnection) -> None:
+        """One batch after the other, until none waits or the connection is no longer good."""
         decided: Decided = []
         while self._is_due():
             tickets = self._next_batch(still_to_come=len(decided))
             self._under_way += len(tickets)
             posting = partial(post_batch, tickets=tickets, book=self._book)
-            committing = asyncio.create_task(lane.act_at_once(posting))
+            committing = asyncio.create_task(pinned.execute(posting))
             # The next batch is sent before the callers of the last one go on.
             self._return_outcomes(decided)
             decided = []
             try:
                 decided = list(zip(tickets, await committing, strict=True))
-            except Unavailable as trouble:
-                self._fail(tickets, trouble)
+            except Unavailable as error:
+                self._fail(tickets, error)
                 return
             except Exception:  # noqa: BLE001
                 # Something in the batch cannot be written, which half of it after half finds.
@@ -312,10 +312,10 @@ class GroupCommit:
         for half in filter(None, (tickets[:middle], tickets[middle:])):
             posting = partial(post_batch, tickets=half, book=self._book)
             try:
-                self._return_outcomes(list(zip(half, await self._database.act(posting), strict=True)))
-            except Exception as trouble:  # noqa: BLE001
-                if len(half) == 1 or isinstance(trouble, Unavailable):
-                    self._fail(half, trouble)
+                self._return_outcomes(list(zip(half, await self._database.transaction(posting), strict=True)))
+            except Exception as error:  # noqa: BLE001
+                if len(half) == 1 or isinstance(error, Unavailable):
+                    self._fail(half, error)
                 else:
                     await self._settle_halves(half)
 
@@ -326,11 +326,11 @@ class GroupCommit:
             if not ticket.outcome.cancelled():
                 ticket.outcome.set_result(found)
 
-    def _fail(self, tickets: list[Ticket], trouble: Exception) -> None:
+    def _fail(self, tickets: list[Ticket], error: Exception) -> None:
         for ticket in tickets:
             self._release(ticket)
             if not ticket.outcome.cancelled():
-                ticket.outcome.set_exception(trouble)
+                ticket.outcome.set_exception(error)
 
     def _release(self, ticket: Ticket) -> None:
         """Its transfer has come to an end: the key may be used again."""

@@ -127,10 +127,10 @@ async def decide(
     """
     try:
         return await store.apply(tx, book, lines, extended=extended, dry=dry)
-    except asyncpg.PostgresError as trouble:
-        if trouble.sqlstate != UNDECIDED:
+    except asyncpg.PostgresError as error:
+        if error.sqlstate != UNDECIDED:
             raise
-        undecided = str(trouble.detail).split(",")
+        undecided = str(error.detail).split(",")
         raise journal.EmissionUndecided(
             f"No emission policy covers {', '.join(undecided)}.",
             context={"event_types": undecided},

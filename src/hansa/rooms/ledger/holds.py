@@ -144,12 +144,12 @@ async def _free(runtime: Runtime, due: Sequence[OverdueHold]) -> int:
     extended = any(order.is_extended for order in expiring)
     book = Book.of(runtime.settings)
     try:
-        rows = await runtime.database.act(lambda tx: decide(tx, lines, book, extended=extended))
+        rows = await runtime.database.transaction(lambda tx: decide(tx, lines, book, extended=extended))
     except Unavailable:
         raise
-    except Exception as trouble:  # noqa: BLE001
+    except Exception as failure:  # noqa: BLE001
         if len(due) == 1:
-            _log.error("ledger.hold_not_freed", hold_id=due[0].id, error=str(trouble))
+            _log.error("ledger.hold_not_freed", hold_id=due[0].id, error=str(failure))
             return 0
         middle = len(due) // 2
         return await _free(runtime, due[:middle]) + await _free(runtime, due[middle:])

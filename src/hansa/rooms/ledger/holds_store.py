@@ -140,9 +140,9 @@ def has_overdue(grace_seconds: int) -> Question:
 
 async def overdue(tx: Tx, grace_seconds: int, after: OverdueHold | None, limit: int) -> list[OverdueHold]:
     """Open holds that have expired, without an extension of their owner so long ago; the oldest expiry first."""
-    moment, number = (after.expires_at, after.id) if after else (datetime.min.replace(tzinfo=UTC), 0)
+    timestamp, number = (after.expires_at, after.id) if after else (datetime.min.replace(tzinfo=UTC), 0)
     return [
-        OverdueHold(**row) for row in await tx.fetch(_OVERDUE, float(grace_seconds), moment, number, limit)
+        OverdueHold(**row) for row in await tx.fetch(_OVERDUE, float(grace_seconds), timestamp, number, limit)
     ]
 
 

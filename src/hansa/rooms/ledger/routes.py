@@ -26,7 +26,7 @@ async def read_balance(
 ) -> BalanceThenOut | BalanceOut:
     """The calling agent's balance, now or at a past time."""
     if as_of is None:
-        balance = await db.look(lambda tx: balance_of(tx, agent.did))
+        balance = await db.query(lambda tx: balance_of(tx, agent.did))
         return BalanceOut(agent_id=balance.did, balance=format_amount(balance.liquid))
     then = await db.read(lambda tx: balance_then(tx, agent.did, as_of, settings.ledger_id))
     return BalanceThenOut(

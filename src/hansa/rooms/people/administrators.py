@@ -26,9 +26,9 @@ async def admit_administrator(
     """
     try:
         request = RegistrationIn(name=name, email=email, password=password, age_confirmed=False)
-    except ValidationError as trouble:
+    except ValidationError as failure:
         # Only where and what: the text of the whole error holds the password.
-        first = trouble.errors()[0]
+        first = failure.errors()[0]
         member = first["loc"][0]
         raise MemberInvalid(f"{member}: {without_type(first['msg'])}", field=str(member)) from None
     rules.require_acceptable_password(password)

@@ -39,7 +39,9 @@ async def admit(
     found = await database.read(lambda tx: find_account(tx, username))
     account = await require_right_password(found, password)
     if settings.email_verification_required and not account.is_verified:
-        await database.act(lambda tx: verify_email.mail_link_if_due(tx, seal, account, settings.base_url))
+        await database.transaction(
+            lambda tx: verify_email.mail_link_if_due(tx, seal, account, settings.base_url)
+        )
         raise EmailUnverified
     return account
 

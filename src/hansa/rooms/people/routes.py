@@ -85,7 +85,7 @@ async def register_developer(
 ) -> RegistrationOut:
     """Register a developer. The three recovery keys are shown only once."""
     developer = await register.admit(body, config)
-    keys = await db.act(
+    keys = await db.transaction(
         lambda tx: register.register(tx, seal, developer, config.base_url, invite_code=body.invite_code)
     )
     what_next = "Log in." if developer.is_verified else "Follow the link that is mailed to you, then log in."
@@ -129,7 +129,7 @@ async def log_in(
     """Log in with e-mail address and password; two-factor login needs a code, here or in a second step."""
     account = await login.admit(db, seal, config, username=form.username, password=form.password)
     opening = sessions.opening_for(sessions.Client.of(request))
-    opened = await db.act(lambda tx: login.log_in(tx, seal, account, form.totp_code, opening))
+    opened = await db.transaction(lambda tx: login.log_in(tx, seal, account, form.totp_code, opening))
     if opened is None:
         raise two_factor.CodeWrong
     if isinstance(opened, login.PartialLogin):
@@ -161,7 +161,7 @@ async def finish_login(
 ) -> LoginOut:
     """Finish a login with a code. The partial token ends after five wrong codes."""
     opening = sessions.opening_for(sessions.Client.of(request))
-    opened = await db.act(lambda tx: login.complete(tx, seal, body.partial_token, body.code, opening))
+    opened = await db.transaction(lambda tx: login.complete(tx, seal, body.partial_token, body.code, opening))
     if opened is None:
         raise PartialTokenRefused
     return _logged_in(opened, tokens, config)
@@ -172,7 +172,7 @@ async def finish_login(
 )
 async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Public) -> TokenPairOut:
     """Exchange a refresh token for a new pair of tokens. Using a token twice ends its session."""
-    opened = await db.act(lambda tx: sessions.refresh(tx, body.refresh_token))
+    opened = await db.transaction(lambda tx: sessions.refresh(tx, body.refresh_token))
     if opened is None:
         raise RefreshTokenRefused
     return TokenPairOut(
@@ -185,7 +185,7 @@ async def refresh(body: RefreshIn, db: Db, config: Config, tokens: Tokens, _: Pu
 @router.post("/logout", responses=problems(Unauthorized))
 async def log_out(developer: CurrentDeveloper, db: Db) -> MessageOut:
     """End all developer and refresh tokens of the account."""
-    await db.act(lambda tx: sessions.end_all(tx, developer.id))
+    await db.transaction(lambda tx: sessions.end_all(tx, developer.id))
     return MessageOut(message="Logged out everywhere.")
 
 
@@ -206,7 +206,7 @@ async def end_session(
     session_id: UUID, developer: Annotated[Developer, developer_holding("profile:write")], db: Db
 ) -> MessageOut:
     """End one session with its developer and refresh tokens; also the current one."""
-    await db.act(lambda tx: sessions.end_one(tx, developer.id, session_id))
+    await db.transaction(lambda tx: sessions.end_one(tx, developer.id, session_id))
     return MessageOut(message="The session has ended.")
 
 
@@ -223,7 +223,7 @@ async def accept_terms(
     body: AcceptTermsIn, developer: CurrentDeveloper, db: Db, config: Config
 ) -> ProfileOut:
     """Accept the present terms. Required of an account whose profile says `tos_reconsent_required`."""
-    return await db.act(lambda tx: profile.accept_terms(tx, developer, body.tos_version, config))
+    return await db.transaction(lambda tx: profile.accept_terms(tx, developer, body.tos_version, config))
 
 
 @router.get(
@@ -235,7 +235,7 @@ async def visit_verification_link(
     token: Annotated[str, Query(min_length=1, max_length=SECRET_MAX_CHARACTERS)], db: Db, _: Public
 ) -> VerificationOut:
     """The link in the verification e-mail. It does not log in."""
-    if await db.act(lambda tx: verify_email.verify_email(tx, token)):
+    if await db.transaction(lambda tx: verify_email.verify_email(tx, token)):
         return VerificationOut(message="The e-mail address is verified; you can log in.", status="verified")
     return VerificationOut(message="The e-mail address was already verified.", status="already_verified")
 

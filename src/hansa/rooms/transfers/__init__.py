@@ -55,12 +55,12 @@ from hansa.rooms.transfers.crossing import (
     undecided_transfers,
 )
 from hansa.rooms.transfers.descriptor import ROOM
-from hansa.rooms.transfers.homes import is_elsewhere, is_foreign, names_another_issuer, peer_of
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
 from hansa.rooms.transfers.pools import Minute as PoolMinute
 from hansa.rooms.transfers.pools import PoolState, decimal_text, rate_from, swapped_amounts
 from hansa.rooms.transfers.pools import history as pool_history
 from hansa.rooms.transfers.pools import states as pool_states
+from hansa.rooms.transfers.receiver_registry import is_elsewhere, is_foreign, names_another_issuer, peer_of
 
 __all__ = [
     "BRIDGE_OUTBOX",

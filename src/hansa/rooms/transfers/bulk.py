@@ -84,7 +84,9 @@ def _decided(outcome: ledger.OrderAnswer | BaseException) -> Outcome:
 async def _outcome_of_governed(database: Database, payer: Payer, line: Line) -> Outcome:
     governed = GovernedTransfer(line.order, line.payment, line.request, line.render)
     try:
-        answer = await database.act(lambda tx: transfer_governed(tx, payer.agent, governed, payer.settings))
+        answer = await database.transaction(
+            lambda tx: transfer_governed(tx, payer.agent, governed, payer.settings)
+        )
     except Unavailable:
         raise
     except Refused as refusal:
@@ -98,10 +100,10 @@ async def transfer_all_or_none(database: Database, payer: Payer, lines: Sequence
     Raises: ledger.OrderRefused, with the first line that is refused; nothing was moved.
     """
     try:
-        return await database.act(lambda tx: _transfer_all(tx, payer, lines))
+        return await database.transaction(lambda tx: _transfer_all(tx, payer, lines))
     except _ApprovalMissing as missing:
         line = lines[missing.index]
-        approval = await database.act(lambda tx: _ask(tx, payer, line))
+        approval = await database.transaction(lambda tx: _ask(tx, payer, line))
         raise ledger.OrderRefused(missing.index, _required(approval)) from None
 
 

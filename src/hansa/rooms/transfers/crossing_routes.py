@@ -37,7 +37,7 @@ from .crossing import (
     find_crossing,
     not_compared,
 )
-from .homes import is_elsewhere
+from .receiver_registry import is_elsewhere
 
 ROUTE = "/teg/cross-registry-transfer"
 crossing_router = APIRouter(tags=["transfers"], route_class=DirectRoute)

@@ -24,7 +24,7 @@ from hansa.foundation.values.errors import (
     Refused,
 )
 from hansa.rooms import agents, ledger
-from hansa.rooms.federation import FrameSilent
+from hansa.rooms.federation import FrameUnavailable
 
 from .asking import (
     APPROVAL_NEEDED,
@@ -70,7 +70,7 @@ router = APIRouter(tags=["transfers"], route_class=DirectRoute)
 Transfers = Annotated[ledger.GroupCommit, Depends(ledger.GROUP_COMMIT.given)]
 TransferringAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 ComparedPayer = Annotated[Agent, agent_holding(PERMISSION, or_capability=True, is_compared=True)]
-TRANSFER_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, FrameSilent, ReceiverIsForeign)}
+TRANSFER_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, FrameUnavailable, ReceiverIsForeign)}
 SEND_ANSWERS = {202: APPROVAL_NEEDED, **problems(*REFUSALS, *CROSSING_REFUSALS)}
 BULK_ANSWERS = problems(*REFUSALS, ApprovalRequired)
 

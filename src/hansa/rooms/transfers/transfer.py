@@ -25,8 +25,8 @@ from .crossing import (
     require_receiver,
 )
 from .governed import GovernedTransfer, transfer_governed
-from .homes import is_elsewhere, names_another_issuer, peer_of
 from .pools import NotASwap
+from .receiver_registry import is_elsewhere, names_another_issuer, peer_of
 from .schemas import SendOut
 
 Made: TypeAlias = ledger.OrderAnswer | agents.Approval
@@ -104,7 +104,9 @@ async def _made(
         return await ledger.GROUP_COMMIT.of(runtime).transfer(
             asked.order, asked.request, asked.render, version
         )
-    return await runtime.database.act(lambda tx: transfer_governed(tx, agent, asked, runtime.settings))
+    return await runtime.database.transaction(
+        lambda tx: transfer_governed(tx, agent, asked, runtime.settings)
+    )
 
 
 async def _decided(database: Database, asked: GovernedTransfer, made: Awaitable[Made]) -> Made:
@@ -133,7 +135,7 @@ async def _planned_here(runtime: Runtime, agent: Agent, asked: GovernedTransfer,
 
 
 async def _has_peer(database: Database, did: str, settings: Settings) -> bool:
-    return await database.look(lambda tx: peer_of(tx, did, settings)) is not None
+    return await database.query(lambda tx: peer_of(tx, did, settings)) is not None
 
 
 async def _require_no_peer(database: Database, did: str, settings: Settings) -> None:
@@ -160,11 +162,11 @@ async def _send_across(
 
 async def _planned_across(runtime: Runtime, agent: Agent, crossing_request: CrossingRequest) -> SendOut:
     settings, order, database = runtime.settings, crossing_request.order, runtime.database
-    corridor = await database.look(lambda tx: corridor_to(tx, order.payee, runtime))
+    corridor = await database.query(lambda tx: corridor_to(tx, order.payee, runtime))
     clearance = await database.read(
         lambda tx: agents.preview_payment(tx, agent, crossing_request.payment, settings)
     )
-    left, terms = await database.act(
+    left, terms = await database.transaction(
         lambda tx: preview_crossing(tx, corridor, order, crossing_request.bounds)
     )
     await require_receiver(runtime, corridor, order.payee)

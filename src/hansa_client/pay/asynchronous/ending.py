@@ -72,7 +72,7 @@ class AsyncEnding:
         )
         return await self._settle(replace(entry, progress=progress), token, success=False, detail=detail)
 
-    async def look(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
+    async def inspect(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
         """What the registry says of an entry; an ended one is recorded as such.
 
         An expired token that the registry does not have leaves it open, because a registry may have forgotten a payment; with
@@ -82,8 +82,8 @@ class AsyncEnding:
             return await self._look_at_wallet(entry)
         try:
             status = await self._status_of(entry.token_id) if entry.token_id else Absent.UNKNOWN
-        except HansaError as trouble:
-            return await self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        except HansaError as error:
+            return await self.leave_open(entry, f"The registry does not say what became of it: {error}")
         if ended := ENDED.get(status):
             return await self._ended(entry, ended, None)
         is_over = entry.expires_at <= time.time()
@@ -113,7 +113,7 @@ class AsyncEnding:
             return True
         if entry.progress is Progress.SETTLED and time.time() - entry.created_at < ANSWER_SECONDS:
             return True
-        await self.look(entry)
+        await self.inspect(entry)
         return False
 
     async def _settle(
@@ -125,7 +125,7 @@ class AsyncEnding:
             if refusal.status in OPEN_REFUSALS or refusal.status >= SERVER_ERRORS:
                 return entry.progress
             # The token has ended with another outcome.
-            return await self.look(replace(entry, token_id=token.token_id))
+            return await self.inspect(replace(entry, token_id=token.token_id))
         except HansaError:
             return entry.progress
         ended = ENDED.get(settlement.status)
@@ -140,8 +140,8 @@ class AsyncEnding:
         try:
             content = (await self._registry.fetch(call)).content
             reason = msgspec.json.decode(content, type=dict[str, Any]).get("invalidReason")
-        except (HansaError, *NOT_READABLE) as trouble:
-            return await self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        except (HansaError, *NOT_READABLE) as error:
+            return await self.leave_open(entry, f"The registry does not say what became of it: {error}")
         if ended := WALLET_ENDED.get(reason or ""):
             return await self._ended(entry, ended, None)
         if entry.expires_at > time.time():

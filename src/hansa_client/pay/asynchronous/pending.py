@@ -29,13 +29,13 @@ class AsyncPendingPayments:
         """
         for entry in await self._interrupted():
             if entry.capture_by == WALLET:
-                await self._ending.look(entry)
+                await self._ending.inspect(entry)
             elif entry.progress is Progress.DELIVERED:
                 await self._settled(entry, success=True)
             elif entry.progress is Progress.UNDELIVERED:
                 await self._settled(entry, success=False)
             else:
-                await self._ending.look(entry)
+                await self._ending.inspect(entry)
         return await self._interrupted()
 
     async def settle(self, payment_id: str) -> Entry:
@@ -66,10 +66,10 @@ class AsyncPendingPayments:
     async def _settled(self, entry: Entry, *, success: bool, is_given_up: bool = False) -> None:
         """The token is returned again for the key of the entry; what a wallet signed ends by itself."""
         if entry.capture_by == WALLET:
-            await self._ending.look(entry)
+            await self._ending.inspect(entry)
             return
         if entry.expires_at <= time.time():
-            await self._ending.look(entry, is_given_up=is_given_up)
+            await self._ending.inspect(entry, is_given_up=is_given_up)
             return
         try:
             token = await self._registry.payments.authorize(
@@ -79,15 +79,15 @@ class AsyncPendingPayments:
                 key=entry.payment_id,
                 **token_kind(entry.capture_by),
             )
-        except HansaError as trouble:
-            await self._ending.leave_open(entry, str(trouble))
+        except HansaError as error:
+            await self._ending.leave_open(entry, str(error))
             return
         if success and entry.capture_by in {"caller", RESERVED}:
             await self._ending.settle(entry, token)
         elif not success:
             await self._ending.free(entry, token, "released on request")
         else:
-            await self._ending.look(entry)
+            await self._ending.inspect(entry)
 
     async def _interrupted(self) -> Sequence[Entry]:
         entries = await async_result(self._journal.open_entries())

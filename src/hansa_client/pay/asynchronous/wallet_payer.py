@@ -81,7 +81,7 @@ class AsyncWalletPayer:
     async def _require_usable(self, entry: Entry) -> None:
         """Raises: PaymentUnresolved where the authorization of an earlier attempt has expired."""
         if entry.expires_at <= time.time() and entry.progress is not Progress.SETTLED:
-            await self.ending.look(entry)
+            await self.ending.inspect(entry)
             raise PaymentUnresolved("The authorization of an earlier attempt has expired.", entry.payment_id)
 
     async def _signed(self, begun: Begun, authorization: Authorization) -> str:
@@ -103,8 +103,8 @@ class AsyncWalletPayer:
                 response = await send(request)
                 if not response.headers.get("content-type", "").startswith(STREAM):
                     await async_read_within(response)
-            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
-                reason = f"No answer: {type(trouble).__name__}."
+            except (httpx2.TransportError, httpx2.DecodingError) as error:
+                reason = f"No answer: {type(error).__name__}."
             else:
                 reading = read_outcome(response.status_code, response.headers)
                 if reading is not Reading.UNKNOWN and _error_of(response) != PENDING:
@@ -138,7 +138,7 @@ class AsyncWalletPayer:
 
     async def _progress(self, response: httpx2.Response, entry: Entry) -> Progress:
         if _settlement(response).get("success") is not True:
-            return await self.ending.look(entry)
+            return await self.ending.inspect(entry)
         await async_result(self.journal.move(entry.payment_id, Progress.SETTLED))
         return Progress.SETTLED
 

@@ -80,5 +80,5 @@ def _keys(registry: Registry) -> tuple[RegistryKey, ...]:
     published = registry.fetch(Call("GET", "/.well-known/registry-jwks.json"))
     try:
         return read_keys(read_json(published.content))
-    except (NotCanonical, NotAKey) as trouble:
-        raise OfferDeclined(f"The keys of {registry.url} are not usable: {trouble}.") from None
+    except (NotCanonical, NotAKey) as error:
+        raise OfferDeclined(f"The keys of {registry.url} are not usable: {error}.") from None

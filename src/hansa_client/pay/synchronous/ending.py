@@ -71,7 +71,7 @@ class Ending:
         result(self._journal.move(entry.payment_id, progress, token_id=token.token_id, detail=detail))
         return self._settle(replace(entry, progress=progress), token, success=False, detail=detail)
 
-    def look(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
+    def inspect(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
         """What the registry says of an entry; an ended one is recorded as such.
 
         An expired token that the registry does not have leaves it open, because a registry may have forgotten a payment; with
@@ -81,8 +81,8 @@ class Ending:
             return self._look_at_wallet(entry)
         try:
             status = self._status_of(entry.token_id) if entry.token_id else Absent.UNKNOWN
-        except HansaError as trouble:
-            return self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        except HansaError as error:
+            return self.leave_open(entry, f"The registry does not say what became of it: {error}")
         if ended := ENDED.get(status):
             return self._ended(entry, ended, None)
         is_over = entry.expires_at <= time.time()
@@ -112,7 +112,7 @@ class Ending:
             return True
         if entry.progress is Progress.SETTLED and time.time() - entry.created_at < ANSWER_SECONDS:
             return True
-        self.look(entry)
+        self.inspect(entry)
         return False
 
     def _settle(self, entry: Entry, token: AuthorizedToken, *, success: bool, detail: str | None) -> Progress:
@@ -122,7 +122,7 @@ class Ending:
             if refusal.status in OPEN_REFUSALS or refusal.status >= SERVER_ERRORS:
                 return entry.progress
             # The token has ended with another outcome.
-            return self.look(replace(entry, token_id=token.token_id))
+            return self.inspect(replace(entry, token_id=token.token_id))
         except HansaError:
             return entry.progress
         ended = ENDED.get(settlement.status)
@@ -137,8 +137,8 @@ class Ending:
         try:
             content = (self._registry.fetch(call)).content
             reason = msgspec.json.decode(content, type=dict[str, Any]).get("invalidReason")
-        except (HansaError, *NOT_READABLE) as trouble:
-            return self.leave_open(entry, f"The registry does not say what became of it: {trouble}")
+        except (HansaError, *NOT_READABLE) as error:
+            return self.leave_open(entry, f"The registry does not say what became of it: {error}")
         if ended := WALLET_ENDED.get(reason or ""):
             return self._ended(entry, ended, None)
         if entry.expires_at > time.time():

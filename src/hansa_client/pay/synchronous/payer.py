@@ -225,8 +225,8 @@ class Payer:
                 raise PaymentUnresolved(str(refusal), entry.payment_id) from refusal
             result(self._journal.move(entry.payment_id, Progress.FAILED, detail=refusal.code))
             raise PaymentFailed(str(refusal)) from refusal
-        except HansaError as trouble:
-            raise PaymentUnresolved(str(trouble), entry.payment_id) from trouble
+        except HansaError as error:
+            raise PaymentUnresolved(str(error), entry.payment_id) from error
 
     def _require_agreed(self, token: AuthorizedToken, entry: Entry, offer: Offer) -> None:
         """The token is what was asked for, and the service accepts its issuer. Raises: OfferDeclined, after freeing it."""
@@ -259,9 +259,9 @@ class Payer:
                 ):
                     return self._streamed(request, response, entry, token)
                 read_within(response)
-            except (httpx2.TransportError, httpx2.DecodingError) as trouble:
-                reason = f"No answer: {type(trouble).__name__}."
-                may_have_arrived = may_have_arrived or not isinstance(trouble, UNSENT)
+            except (httpx2.TransportError, httpx2.DecodingError) as error:
+                reason = f"No answer: {type(error).__name__}."
+                may_have_arrived = may_have_arrived or not isinstance(error, UNSENT)
             else:
                 may_have_arrived = True
                 reading = read_outcome(response.status_code, response.headers)
@@ -337,8 +337,8 @@ def _receipt(call: PaidCall, text: str | None, answer_digest: str) -> str | None
         return None
     try:
         read_receipt(text).require_digests(call.token.token_id, call.request_digest, answer_digest)
-    except ReceiptInvalid as trouble:
-        log.warning("the delivery receipt of payment %s is not kept: %s", call.entry.payment_id, trouble)
+    except ReceiptInvalid as error:
+        log.warning("the delivery receipt of payment %s is not kept: %s", call.entry.payment_id, error)
         return None
     return text
 

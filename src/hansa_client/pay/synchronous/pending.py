@@ -30,13 +30,13 @@ class PendingPayments:
         """
         for entry in self._interrupted():
             if entry.capture_by == WALLET:
-                self._ending.look(entry)
+                self._ending.inspect(entry)
             elif entry.progress is Progress.DELIVERED:
                 self._settled(entry, success=True)
             elif entry.progress is Progress.UNDELIVERED:
                 self._settled(entry, success=False)
             else:
-                self._ending.look(entry)
+                self._ending.inspect(entry)
         return self._interrupted()
 
     def settle(self, payment_id: str) -> Entry:
@@ -67,10 +67,10 @@ class PendingPayments:
     def _settled(self, entry: Entry, *, success: bool, is_given_up: bool = False) -> None:
         """The token is returned again for the key of the entry; what a wallet signed ends by itself."""
         if entry.capture_by == WALLET:
-            self._ending.look(entry)
+            self._ending.inspect(entry)
             return
         if entry.expires_at <= time.time():
-            self._ending.look(entry, is_given_up=is_given_up)
+            self._ending.inspect(entry, is_given_up=is_given_up)
             return
         try:
             token = self._registry.payments.authorize(
@@ -80,15 +80,15 @@ class PendingPayments:
                 key=entry.payment_id,
                 **token_kind(entry.capture_by),
             )
-        except HansaError as trouble:
-            self._ending.leave_open(entry, str(trouble))
+        except HansaError as error:
+            self._ending.leave_open(entry, str(error))
             return
         if success and entry.capture_by in {"caller", RESERVED}:
             self._ending.settle(entry, token)
         elif not success:
             self._ending.free(entry, token, "released on request")
         else:
-            self._ending.look(entry)
+            self._ending.inspect(entry)
 
     def _interrupted(self) -> Sequence[Entry]:
         entries = result(self._journal.open_entries())

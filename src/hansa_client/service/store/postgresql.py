@@ -42,8 +42,8 @@ class PostgresDriver:
                 self._pool = await asyncpg.create_pool(
                     self._url, min_size=1, max_size=POOL_SIZE, server_settings=limits
                 )
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as trouble:
-            raise StoreUnavailable(f"PostgreSQL does not answer: {type(trouble).__name__}") from trouble
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise StoreUnavailable(f"PostgreSQL does not answer: {type(error).__name__}") from error
         await self._lock.acquire()
 
     async def close(self) -> None:
@@ -78,8 +78,8 @@ class PostgresDriver:
                     return await connection.fetch(statement, *values)
 
                 return await use(run)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as trouble:
-            raise StoreUnavailable(f"PostgreSQL failed: {type(trouble).__name__}") from trouble
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            raise StoreUnavailable(f"PostgreSQL failed: {type(error).__name__}") from error
 
 
 def postgres_store(url: str) -> SqlStore:

@@ -163,8 +163,8 @@ class RedisStore:
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 return await reply
-        except (OSError, TimeoutError, redis.exceptions.RedisError) as trouble:
-            raise StoreUnavailable(f"Redis failed: {type(trouble).__name__}") from trouble
+        except (OSError, TimeoutError, redis.exceptions.RedisError) as error:
+            raise StoreUnavailable(f"Redis failed: {type(error).__name__}") from error
 
 
 def _found(token_hash: str, row: Sequence[bytes] | None) -> Entry | None:

@@ -60,12 +60,12 @@ class SessionLock:
                 connection = await asyncpg.connect(self._url, server_settings=SETTINGS)
                 await connection.execute(STAY)
                 await connection.fetchval(LOCK, self._name)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as trouble:
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             if connection:
                 connection.terminate()
             raise StoreUnavailable(
-                f"the lock of this process cannot be taken: {type(trouble).__name__}"
-            ) from trouble
+                f"the lock of this process cannot be taken: {type(error).__name__}"
+            ) from error
         connection.add_termination_listener(self._reopen)
         self._connection = connection
 

@@ -50,8 +50,8 @@ class SqliteDriver:
         """Start the writer. Raises: StoreUnavailable."""
         try:
             self._lock.acquire()
-        except OSError as trouble:
-            raise StoreUnavailable(f"the lock of this process cannot be taken: {trouble}") from trouble
+        except OSError as error:
+            raise StoreUnavailable(f"the lock of this process cannot be taken: {error}") from error
         self._writer.open()
 
     async def close(self) -> None:
@@ -76,8 +76,8 @@ class SqliteDriver:
             return await awaited(pending, TIMEOUT_SECONDS)
         except TimeoutError:
             raise StoreUnavailable("the file of the store does not answer in time") from None
-        except (sqlite3.Error, OSError) as trouble:
-            raise StoreUnavailable(f"SQLite failed: {trouble}") from trouble
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"SQLite failed: {error}") from error
 
 
 def _runner(connection: sqlite3.Connection) -> Run:

@@ -164,7 +164,7 @@ async def visit_of(agent: TestAgent, errand: str = "pull") -> dict[str, Any]:
 
 
 async def one_row(registry: TestRegistry, statement: str, *values: Any) -> dict[str, Any]:
-    row = await registry.database.look(lambda tx: tx.fetchrow(statement, *values))
+    row = await registry.database.query(lambda tx: tx.fetchrow(statement, *values))
     assert row is not None
     return dict(row)
 
@@ -181,7 +181,7 @@ async def check_health(registry: TestRegistry) -> int:
 
 async def let_be_due(registry: TestRegistry) -> None:
     """As if the time of every visit had come, and every lease had ended."""
-    await registry.database.act(
+    await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_job SET due_at = now(), lease_until = lease_until - interval '1 day' WHERE kind = ANY ($1)",
             [CARD_PULLS.name, HEALTH_CHECKS.name],
@@ -191,6 +191,6 @@ async def let_be_due(registry: TestRegistry) -> None:
 
 async def forget_visits(registry: TestRegistry) -> None:
     """No card is visited any more."""
-    await registry.database.act(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
+    await registry.database.transaction(lambda tx: tx.execute("DELETE FROM catalogue_visit"))
     for kind in (CARD_PULLS, HEALTH_CHECKS):
-        await registry.database.act(lambda tx, kind=kind: withdraw(tx, kind.name))
+        await registry.database.transaction(lambda tx, kind=kind: withdraw(tx, kind.name))

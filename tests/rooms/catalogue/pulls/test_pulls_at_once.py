@@ -46,13 +46,13 @@ class Stage:
     async def claim(self, most: int = 10) -> list[Visit]:
         claimed = await claim(self.registry.runtime, CARD_PULLS, most)
         visits = [
-            await self.registry.database.look(lambda tx, job=job: store.visit_of(tx, job, "pull"))
+            await self.registry.database.query(lambda tx, job=job: store.visit_of(tx, job, "pull"))
             for job in claimed
         ]
         return [visit for visit in visits if visit]
 
     async def settle(self, visit: Visit, answered: Served | Unserved) -> str:
-        return await self.registry.database.act(lambda tx: settle(tx, visit, answered, INTERVAL))
+        return await self.registry.database.transaction(lambda tx: settle(tx, visit, answered, INTERVAL))
 
     async def pulls_published(self) -> int:
         return (
@@ -111,7 +111,7 @@ async def test_what_was_found_at_an_address_that_the_card_has_left_is_no_word_ab
     (visit,) = await stage.claim()
     moved = stage.agents.card(path="/moved")
     card_id = (await card_of_agent(agent))["card_id"]
-    await stage.registry.database.act(lambda tx: replace_document(tx, card_id, moved, source="owner"))
+    await stage.registry.database.transaction(lambda tx: replace_document(tx, card_id, moved, source="owner"))
     found = stage.agents.card(description="Found at the old address.")
     assert await stage.settle(visit, Served("x", None, found, found)) == "moved"
     card = await card_of_agent(agent)
@@ -133,7 +133,7 @@ async def test_an_owners_word_and_a_pull_at_once_leave_one_of_the_two_and_lose_n
 
         async def owner(document=mine) -> object:
             await asyncio.sleep(shuffled.uniform(0, 0.02))
-            return await stage.registry.database.act(
+            return await stage.registry.database.transaction(
                 lambda tx: replace_document(tx, card_id, document, source="owner")
             )
 

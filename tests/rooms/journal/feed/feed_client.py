@@ -97,13 +97,13 @@ async def open_listener(address: str, token: str = "", **options: Any) -> AsyncI
 async def all_sent(registry: TestRegistry) -> None:
     """Wait until every event of the journal is committed for good, and sent where the journal is followed."""
     feed = LIVE_FEED.of(registry.runtime)
-    row = await registry.database.look(lambda tx: tx.fetchrow(NEWEST))
+    row = await registry.database.query(lambda tx: tx.fetchrow(NEWEST))
     newest = Place(row["xid"], row["seq"])
 
     async def is_sent() -> bool:
         if feed._ready.is_set():
             return feed.position >= newest
-        return await registry.database.look(horizon) > newest
+        return await registry.database.query(horizon) > newest
 
     await until_async(is_sent)
 
@@ -132,4 +132,4 @@ def issued(ref: str, padding: str = "") -> TokensIssued:
 async def append(registry: TestRegistry, *refs: str, padding: str = "") -> None:
     """Append an event for each ref, in one commit."""
     events = [issued(ref, padding) for ref in refs]
-    await registry.database.act(lambda tx: journal.append(tx, *events))
+    await registry.database.transaction(lambda tx: journal.append(tx, *events))

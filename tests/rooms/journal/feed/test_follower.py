@@ -78,7 +78,7 @@ async def write_slowly(registry: TestRegistry, writer: int, *, roll_back: Callab
     for number in range(COMMITS_EACH):
         refs = [f"{writer}-{number}-{part}" for part in range(random.randint(1, 3))]
         with suppress(ZeroDivisionError):
-            await registry.database.act(lambda tx, refs=refs: hold_open(tx, refs, fails=roll_back()))
+            await registry.database.transaction(lambda tx, refs=refs: hold_open(tx, refs, fails=roll_back()))
             committed += refs
     return committed
 
@@ -121,7 +121,7 @@ async def test_an_older_open_transaction_holds_back_what_came_after_it(registry:
             older.set()
             await may_commit.wait()
 
-        holding = asyncio.create_task(registry.database.act(hold))
+        holding = asyncio.create_task(registry.database.transaction(hold))
         await older.wait()
         await append(registry, "younger")
         await returned.looks.read_again()
@@ -150,7 +150,7 @@ async def end_followers(registry: TestRegistry) -> int:
     """Break the connections that listen, and return how many there were."""
 
     async def ended() -> int:
-        return await registry.database.look(
+        return await registry.database.query(
             lambda tx: tx.fetchval(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid() AND"

@@ -60,7 +60,7 @@ async def reacting(
     database: Database, *reactors: journal.Reactor, health: JobHealth | None = None
 ) -> AsyncIterator[None]:
     """Settle these reactors, and run them meanwhile."""
-    await database.act(lambda tx: journal.settle_reactors(tx, reactors))
+    await database.transaction(lambda tx: journal.settle_reactors(tx, reactors))
     runtime = SimpleNamespace(database=database, jobs=health or JobHealth())
     task = asyncio.create_task(run_jobs(runtime, journal.reactor_jobs(reactors, SOON)))
     try:
@@ -72,7 +72,7 @@ async def reacting(
 
 async def kept(database: Database, name: str = KEPT) -> list[str]:
     """The refs of the events reacted to, in the order of the reactions."""
-    rows = await database.look(
+    rows = await database.query(
         lambda tx: tx.fetch("SELECT ref FROM reaction WHERE reactor = $1 ORDER BY id", name)
     )
     return [row["ref"] for row in rows]

@@ -75,7 +75,7 @@ async def until_kept(database: Database, count: int, name: str = KEPT, seconds: 
 async def set_aside(database: Database) -> list[tuple[object, ...]]:
     return [
         tuple(row)
-        for row in await database.look(
+        for row in await database.query(
             lambda tx: tx.fetch(
                 "SELECT reactor, event_type, failures, error, data ->> 'ref'"
                 f" FROM journal_reactor_set_aside a JOIN {ALL_EVENTS} e USING (xid, seq, event_type)"
@@ -135,7 +135,7 @@ async def test_what_was_still_open_when_a_reactor_began_is_not_missed(
         opened.set()
         await may_commit.wait()
 
-    slow = asyncio.create_task(database.act(write_slowly))
+    slow = asyncio.create_task(database.transaction(write_slowly))
     await opened.wait()
     tries = CountedTries()
     async with reacting(database, reactor(), health=tries):
@@ -157,7 +157,7 @@ async def test_a_reactor_of_many_events_reacts_to_them_together(registry: TestRe
 
     kinds = reactor(together).event_types
     many = journal.Reactor(KEPT, kinds, together, together=together)
-    await database.act(lambda tx: journal.settle_reactors(tx, [many]))
+    await database.transaction(lambda tx: journal.settle_reactors(tx, [many]))
     refs = [str(number) for number in range(60)]
     await append(registry, *refs)
     async with reacting(database, many):
@@ -176,7 +176,7 @@ async def test_where_many_events_cannot_be_reacted_to_together_only_the_one_that
 
     kinds = reactor(together).event_types
     many = journal.Reactor(KEPT, kinds, together, together=together)
-    await database.act(lambda tx: journal.settle_reactors(tx, [many]))
+    await database.transaction(lambda tx: journal.settle_reactors(tx, [many]))
     await append(registry, "1", "2", "3")
     async with reacting(database, many):
         assert await until_kept(database, 2) == ["1", "3"]
@@ -249,7 +249,7 @@ async def test_of_runners_at_once_each_event_is_taken_by_one(registry: TestRegis
             await asyncio.sleep(random.uniform(0, 0.02))
 
         await asyncio.sleep(random.uniform(0, 0.5))
-        await database.act(write)
+        await database.transaction(write)
 
     async with reacting(database, reactor()), reacting(database, reactor()), reacting(database, reactor()):
         await asyncio.gather(*(commit_slowly(number) for number in range(EVENTS)))
@@ -281,7 +281,7 @@ async def test_processes_that_are_killed_in_the_middle_leave_no_event_out_and_no
     registry: TestRegistry, database: Database
 ):
     random.seed(printed_seed())
-    await database.act(lambda tx: journal.settle_reactors(tx, [reactor()]))
+    await database.transaction(lambda tx: journal.settle_reactors(tx, [reactor()]))
     refs = [str(number) for number in range(EVENTS)]
     processes = [_reacting_process(database.dsn) for _ in range(2)]
     try:

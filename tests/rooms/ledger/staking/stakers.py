@@ -81,7 +81,7 @@ class Stakers:
     async def fill_fee_collector(self, amount: str) -> None:
         book = ledger.Book.of(self.purses.registry.settings)
         given: Minor = parse_positive(amount)
-        assert await self.purses.registry.database.act(
+        assert await self.purses.registry.database.transaction(
             lambda tx: ledger.grant(tx, payee=book.fee_collector, amount=given, ref="test fees", book=book)
         )
 

@@ -106,7 +106,7 @@ async def test_in_every_order_of_statements(name: str, stage: tuple[Stakers, Dir
 
     async def play(choose: Choose) -> None:
         pair = Pair(ledger.Book.of(registry.settings))
-        await registry.database.act(pair.open)
+        await registry.database.transaction(pair.open)
         outcomes = await director.play(sides(pair), choose)
         held = await registry.database.read(lambda tx: ledger.balance_of(tx, pair.did))
         assert is_right(outcomes, held), (outcomes, held)

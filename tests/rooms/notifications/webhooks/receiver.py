@@ -178,7 +178,7 @@ def _attempts() -> int:
 
 async def move_clock(registry: TestRegistry, seconds: float) -> None:
     """As if so many seconds had passed for every delivery and lease."""
-    await registry.database.act(lambda tx: _earlier(tx, seconds))
+    await registry.database.transaction(lambda tx: _earlier(tx, seconds))
     await time_passes(registry.runtime, seconds)
 
 

@@ -45,8 +45,8 @@ async def opened(
 async def stage(opened: Stage) -> AsyncIterator[Stage]:
     """A registry without webhooks, and two receivers that it may call."""
     yield opened
-    await opened.registry.database.act(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
-    await opened.registry.database.act(lambda tx: withdraw(tx, WEBHOOKS.name))
+    await opened.registry.database.transaction(lambda tx: tx.execute("DELETE FROM notifications_webhook"))
+    await opened.registry.database.transaction(lambda tx: withdraw(tx, WEBHOOKS.name))
 
 
 async def mails_to(owner: TestDeveloper) -> list[str]:
@@ -58,7 +58,7 @@ async def publish(hooked: Hook, **data) -> int:
     """Something happens to the owner's agents."""
     registry = hooked.owner.registry
     profile = await registry.get("/auth/profile", headers=hooked.owner.headers)
-    return await registry.database.act(
+    return await registry.database.transaction(
         lambda tx: enqueue_webhook(tx, profile.json()["id"], WebhookEvent.AGENT_SUSPENDED, data)
     )
 
@@ -99,7 +99,7 @@ async def test_what_is_rolled_back_is_not_sent(stage):
             raise ValueError
 
         with pytest.raises(ValueError):
-            await registry.database.act(fail)
+            await registry.database.transaction(fail)
         assert await send_due(registry.runtime) == 0
         assert await hooked.deliveries() == []
 
@@ -134,7 +134,7 @@ async def test_a_failed_delivery_is_tried_eight_times_over_about_a_day_with_the_
             assert await send_due(registry.runtime) == 0
             if tries < 8:
                 assert shown["status"] == "pending"
-                pause = await registry.database.look(
+                pause = await registry.database.query(
                     lambda tx: tx.fetchval(
                         "SELECT extract(epoch FROM due_at - clock_timestamp())::float FROM plumbing_job"
                         " WHERE kind = 'webhook' AND key = $1",
@@ -213,7 +213,7 @@ async def test_a_receiver_that_is_too_slow_has_not_taken_it(stage, monkeypatch: 
 async def test_an_address_that_turned_private_is_not_connected_to(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE notifications_webhook SET url = $1", f"https://127.0.0.2:{receiver.listening.port}/"
             )
@@ -345,7 +345,7 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(stage):
 async def begin(registry: TestRegistry) -> tuple[Job, PendingDelivery]:
     """A process takes what is due, and has not called yet."""
     (job,) = await claim(registry.runtime, WEBHOOKS, 1)
-    delivery = await registry.database.look(lambda tx: store.pending_delivery_of(tx, job.key))
+    delivery = await registry.database.query(lambda tx: store.pending_delivery_of(tx, job.key))
     assert delivery is not None
     return job, delivery
 
@@ -369,7 +369,7 @@ async def test_who_has_lost_the_lease_counts_no_failure_but_a_success(stage):
 
         async def end(attempt: tuple[Job, PendingDelivery], status: int) -> dict[str, object]:
             seal, outcome = registry.runtime.seal, Outcome(status)
-            await registry.database.act(lambda tx: record(tx, seal, *attempt, outcome))
+            await registry.database.transaction(lambda tx: record(tx, seal, *attempt, outcome))
             (shown,) = await hooked.deliveries()
             return shown
 
@@ -474,7 +474,7 @@ async def test_a_webhook_that_cannot_be_sent_to_is_dead_with_the_reason_until_it
         (row,) = await jobs_of(registry.runtime, WEBHOOKS.name)
         assert (row["state"], row["attempts"], row["last_error"]) == ("dead", 10, "UndefinedColumnError")
         assert await send_due(registry.runtime) == 0
-        await registry.database.act(lambda tx: retry_job(tx, row["id"], None))
+        await registry.database.transaction(lambda tx: retry_job(tx, row["id"], None))
         assert await send_due(registry.runtime) == 1
         assert [shown["status"] for shown in await hooked.deliveries()] == ["delivered"]
 
@@ -503,11 +503,13 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
         rename = "ALTER TABLE {} RENAME TO {}".format
-        await registry.database.act(lambda tx: tx.execute(rename("notifications_webhook_delivery", "away")))
+        await registry.database.transaction(
+            lambda tx: tx.execute(rename("notifications_webhook_delivery", "away"))
+        )
         async with working(registry.runtime, WEBHOOKS):
-            await registry.database.act(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
+            await registry.database.transaction(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
             await until(registry.runtime.jobs.failing)
-            await registry.database.act(
+            await registry.database.transaction(
                 lambda tx: tx.execute(rename("away", "notifications_webhook_delivery"))
             )
             await publish(hooked)
@@ -517,7 +519,7 @@ async def test_the_sender_outlives_trouble_with_the_database(stage):
 async def test_a_secret_that_does_not_open_is_a_failure_like_others(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await registry.database.act(
+        await registry.database.transaction(
             lambda tx: tx.execute(
                 "UPDATE notifications_webhook SET sealed_secret = $1", b"of another key" * 3
             )
@@ -536,13 +538,13 @@ async def test_deliveries_of_more_than_thirty_days_ago_are_deleted(stage):
         await send_due(registry.runtime)
         await move_clock(registry, rules.DELIVERIES_KEPT_DAYS * DAY + 60)
         await publish(hooked, number=3)
-        await registry.database.act(forget_old_deliveries)
+        await registry.database.transaction(forget_old_deliveries)
         assert [shown["payload"]["data"] for shown in await hooked.deliveries()] == [{"number": 3}]
 
 
 async def test_a_job_without_anything_to_send_ends(stage):
     async with stage.receiving() as receiver:
         registry, hooked = await started(stage, receiver)
-        await registry.database.act(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
+        await registry.database.transaction(lambda tx: enqueue(tx, WEBHOOKS.name, hooked.id))
         assert await send_due(registry.runtime) == 0
         assert await jobs_of(registry.runtime, WEBHOOKS.name) == []

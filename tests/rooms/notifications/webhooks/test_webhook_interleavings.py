@@ -218,8 +218,8 @@ async def test_in_every_order_of_statements(name: str, stage: tuple[TestRegistry
 
     async def play(choose: Choose) -> None:
         queue = Queue(owner, registry.runtime.seal, waiting=waiting, under_way=under_way)
-        await registry.database.act(queue.open)
-        await registry.database.act(queue.begin)
+        await registry.database.transaction(queue.open)
+        await registry.database.transaction(queue.begin)
         outcomes = await director.play(sides(queue), choose)
         stands = await registry.database.read(queue.stands)
         assert is_right(queue, outcomes, stands), (outcomes, stands)

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 class Acts(Protocol):
     """What carries out a use case in one transaction: the database, `AtOneMoment`, or `catalogue.CardWrites`."""
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
+    async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
 
 class AtOneMoment(msgspec.Struct, frozen=True):
@@ -35,9 +35,9 @@ class AtOneMoment(msgspec.Struct, frozen=True):
 
     database: Database
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `Database.act`."""
-        return await self.database.act(use_case, one_snapshot=True)
+    async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `Database.transaction`."""
+        return await self.database.transaction(use_case, one_snapshot=True)
 
 
 async def act_once(
@@ -91,7 +91,7 @@ async def try_once(
     acts = database or runtime.database
     for pause in PAUSES_SECONDS:
         try:
-            return await acts.act(recalled_or_done)
+            return await acts.transaction(recalled_or_done)
         except KeyInProgress:
             await asyncio.sleep(pause)
-    return await acts.act(recalled_or_done)
+    return await acts.transaction(recalled_or_done)

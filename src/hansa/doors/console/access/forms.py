@@ -76,8 +76,8 @@ class SentForm:
         }
         try:
             return model.model_validate({**members, **given})
-        except ValidationError as trouble:
-            raise FormRefused(_messages(trouble)) from None
+        except ValidationError as error:
+            raise FormRefused(_messages(error)) from None
 
     def refused(self, refusal: Refused) -> "SentForm":
         """The same form with what was wrong with it."""
@@ -112,10 +112,10 @@ async def read_form(request: Request) -> SentForm:
     return SentForm(fields)
 
 
-def _messages(trouble: ValidationError) -> dict[str, str]:
+def _messages(failure: ValidationError) -> dict[str, str]:
     """A sentence for each field, the first one of each."""
     found: dict[str, str] = {}
-    for error in trouble.errors():
+    for error in failure.errors():
         text = without_type(error["msg"])
         is_empty = error["type"] in WHERE_EMPTY and not str(error.get("input") or "").strip()
         if is_empty:

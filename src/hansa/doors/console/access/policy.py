@@ -171,7 +171,7 @@ async def open_form(request: Request) -> SentForm:
 async def visiting(request: Request) -> Visiting:
     """The visitor who opens a form that needs no login."""
     runtime = runtime_of(request)
-    return Visiting(runtime.seal, await runtime.database.look(clock.now))
+    return Visiting(runtime.seal, await runtime.database.query(clock.now))
 
 
 async def visitor_acting(request: Request) -> Visiting:

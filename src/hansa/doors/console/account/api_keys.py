@@ -69,7 +69,7 @@ async def revoke_key(
 ) -> Response:
     """Revoke an API key; one that is revoked already is no trouble."""
     try:
-        await db.act(lambda tx: people.revoke_key(tx, sender.person.developer, key_id))
+        await db.transaction(lambda tx: people.revoke_key(tx, sender.person.developer, key_id))
     except NotFound:
         return see_other("/account/api-keys?done=gone")
     return see_other("/account/api-keys?done=revoked")

@@ -41,7 +41,7 @@ async def request_deletion(
     account_end = ACCOUNT_END.of(runtime_of(request))
     days = settings.account_deletion_cooling_off_days
     try:
-        await db.act(
+        await db.transaction(
             lambda tx: people.request_deletion(
                 tx, seal, sender.person.developer, account_end, cooling_off_days=days
             )
@@ -56,7 +56,7 @@ async def request_deletion(
 async def cancel_deletion(sender: AccountAct, request: Request, db: Db, settings: Config) -> Response:
     """Keep the account after all."""
     try:
-        await db.act(lambda tx: people.cancel_deletion(tx, sender.person.developer))
+        await db.transaction(lambda tx: people.cancel_deletion(tx, sender.person.developer))
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _state(request, sender.person, db, settings, refused, status=refusal.status)

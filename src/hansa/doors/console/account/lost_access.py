@@ -115,7 +115,7 @@ async def recover_second_factor(
     partial_token = cookie_of(request, settings, PARTIAL_LOGIN)
     try:
         asked = form.read_as(people.RecoverIn, partial_token=partial_token)
-        if not await db.act(
+        if not await db.transaction(
             lambda tx: people.recover_second_factor(tx, seal, None, asked.partial_token, asked.recovery_key)
         ):
             raise people.RecoveryRefused(field="recovery_key")

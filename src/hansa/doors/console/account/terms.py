@@ -30,7 +30,7 @@ async def accept_terms(sender: AccountAct, request: Request, db: Db, settings: C
     try:
         asked = sender.form.read_as(people.AcceptTermsIn)
         developer = sender.person.developer
-        await db.act(lambda tx: people.accept_terms(tx, developer, asked.tos_version, settings))
+        await db.transaction(lambda tx: people.accept_terms(tx, developer, asked.tos_version, settings))
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return account_page(request, "account/terms.html", sender.person, refused, status=refusal.status)

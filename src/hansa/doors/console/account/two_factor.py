@@ -97,7 +97,7 @@ async def turn_off(sender: AccountAct, request: Request, db: Db, seal: Sealing) 
     try:
         asked = sender.form.read_as(people.DisableIn)
         await people.prove_password(db, developer, asked.password)
-        if not await db.act(lambda tx: people.turn_off(tx, seal, developer, asked.code)):
+        if not await db.transaction(lambda tx: people.turn_off(tx, seal, developer, asked.code)):
             raise people.CodeWrong(field="code")
     except Refused as refusal:
         return _state(request, sender.person, sender.form.refused(refusal), status=refusal.status)

@@ -137,7 +137,7 @@ async def stop(webhook_id: str, sender: Act, request: Request, db: Db) -> Respon
 async def delete(webhook_id: str, sender: Act, db: Db) -> Response:
     """Delete a webhook with its deliveries; one that is gone already is no trouble."""
     try:
-        await db.act(lambda tx: notifications.unsubscribe(tx, sender.person.developer.id, webhook_id))
+        await db.transaction(lambda tx: notifications.unsubscribe(tx, sender.person.developer.id, webhook_id))
     except NotFound:
         return see_other("/account/webhooks?done=gone")
     return see_other("/account/webhooks?done=deleted")
@@ -161,7 +161,7 @@ async def _change(request: Request, sender: Acting, webhook_id: str, **members: 
         allowed = runtime.settings.outgoing_allow_user_hosts
         await notifications.change_webhook(tx, developer_id, replace(webhook, **members), allowed=allowed)
 
-    await runtime.database.act(changed)
+    await runtime.database.transaction(changed)
 
 
 async def _refused(

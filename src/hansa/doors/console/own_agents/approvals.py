@@ -47,7 +47,7 @@ async def _decide(
 ) -> Response:
     person = sender.person
     try:
-        await db.act(
+        await db.transaction(
             lambda tx: agents.decide_approval(tx, person.developer, did, approval_id, is_approved=is_approved)
         )
     except Refused as refusal:

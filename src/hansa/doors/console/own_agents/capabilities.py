@@ -78,7 +78,7 @@ async def revoke_capability(
         await agents.revoke_capability(tx, capability_id, did)
 
     try:
-        await db.act(revoked)
+        await db.transaction(revoked)
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _page(request, person, db, did, refused, status=refusal.status)

@@ -70,7 +70,7 @@ async def save(
             raise catalogue.CardInvalid("$: An agent card is a JSON object.", field="card")
         edit = catalogue.CardEdit(edited, None)
         editor = editor_of(person, did, settings, form.value("state"))
-        await cards.act(lambda tx: catalogue.edit_card(tx, editor, edit, owners))
+        await cards.transaction(lambda tx: catalogue.edit_card(tx, editor, edit, owners))
     except Refused as refusal:
         refused = form.refused(refusal)
         return await _editor(request, person, db, did, refused, status=refusal.status)

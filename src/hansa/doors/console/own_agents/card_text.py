@@ -31,8 +31,8 @@ def card_in(text: str) -> Any:
     """The card in a text. Raises: CardUnreadable."""
     try:
         return parse_json(text.encode(), number_as_written)
-    except BodyInvalid as trouble:
-        raise CardUnreadable(f"The card is not valid JSON: {trouble.detail}", field=FIELD) from None
+    except BodyInvalid as error:
+        raise CardUnreadable(f"The card is not valid JSON: {error.detail}", field=FIELD) from None
 
 
 def text_of(card: Any) -> str:

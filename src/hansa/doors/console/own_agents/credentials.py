@@ -157,7 +157,7 @@ async def disable_mtls(did: OwnDid, sender: ProvedAct, request: Request, db: Db)
         await agents.disable_mtls(tx, did)
 
     try:
-        await db.act(disabled)
+        await db.transaction(disabled)
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _credentials(request, person, db, did, refused, status=refusal.status)
@@ -171,7 +171,9 @@ async def test_credentials(did: OwnDid, sender: Act, request: Request, db: Db) -
     agent = await own_agent(db, person, did)
     refusal: Refused | None = None
     try:
-        signed_in = await db.act(lambda tx: agents.sign_in(tx, agent.client_id, form.value("client_secret")))
+        signed_in = await db.transaction(
+            lambda tx: agents.sign_in(tx, agent.client_id, form.value("client_secret"))
+        )
         assert signed_in.did == did
     except Refused as refused:
         refusal = refused

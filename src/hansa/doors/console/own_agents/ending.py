@@ -38,7 +38,7 @@ async def end(
     try:
         if sender.form.value("understood") != "true":
             raise FormRefused({"understood": "Confirm that the agent ends permanently."})
-        await cards.act(lambda tx: agents.end_own_agent(tx, person.developer, did, require_unbound))
+        await cards.transaction(lambda tx: agents.end_own_agent(tx, person.developer, did, require_unbound))
     except Refused as refusal:
         refused = sender.form.refused(refusal)
         return await _end_page(request, person, db, did, refused, status=refusal.status)

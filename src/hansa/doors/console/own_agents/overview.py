@@ -38,13 +38,15 @@ async def change_listing(
     editor = editor_of(person, did, settings)
     try:
         if choice in {"listed", "unlisted"}:
-            await cards.act(
+            await cards.transaction(
                 lambda tx: catalogue.edit_card(tx, editor, catalogue.CardEdit(None, is_active=True), owners)
             )
             is_unlisted = choice == "unlisted"
-            await cards.act(lambda tx: catalogue.list_or_unlist(tx, editor, owners, unlisted=is_unlisted))
+            await cards.transaction(
+                lambda tx: catalogue.list_or_unlist(tx, editor, owners, unlisted=is_unlisted)
+            )
         elif choice == "withdrawn":
-            await cards.act(
+            await cards.transaction(
                 lambda tx: catalogue.edit_card(tx, editor, catalogue.CardEdit(None, is_active=False), owners)
             )
     except Refused as refusal:

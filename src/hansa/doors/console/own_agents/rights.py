@@ -32,7 +32,7 @@ async def change_rights(did: OwnDid, sender: ProvedAct, request: Request, db: Db
     await own_agent(db, person, did)
     try:
         replacement = _requested(form).replacement()
-        await db.act(lambda tx: agents.replace_authz(tx, person.developer, did, replacement))
+        await db.transaction(lambda tx: agents.replace_authz(tx, person.developer, did, replacement))
     except Refused as refusal:
         refused = form.refused(refusal)
         return await _rights(request, person, db, did, refused, status=refusal.status)

@@ -15,7 +15,7 @@ from rich.table import Table
 from hansa.doors.demo.cards import demo_cards
 from hansa.doors.demo.client import CREATED, DemoAgent, DemoFailed
 from hansa.doors.demo.federation import several_currencies
-from hansa.doors.demo.federation.call_across import pay_across
+from hansa.doors.demo.federation.cross_registry_call import pay_across
 from hansa.doors.demo.federation.registries import DemoRegistry, three_registries, until
 from hansa.doors.demo.federation.several_currencies import Party
 from hansa.doors.demo.screen import Screen
@@ -39,8 +39,8 @@ async def run_federation_demo(console: Console) -> dict[str, Any]:
                 screen.line(f"{registry.name:<6} {registry.url}  trust domain {registry.name}.example")
             try:
                 report = await _Story(screen, *registries).report()
-            except (HansaError, httpx2.HTTPError) as trouble:
-                raise DemoFailed(str(trouble)) from trouble
+            except (HansaError, httpx2.HTTPError) as error:
+                raise DemoFailed(str(error)) from error
     report["seconds"] = round(monotonic() - begun, 1)
     _show(report, console)
     return report

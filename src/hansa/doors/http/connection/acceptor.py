@@ -103,8 +103,8 @@ class ConnectionAcceptor:
             except (BlockingIOError, ConnectionAbortedError):
                 self._taken_at_once = 1
                 return
-            except OSError as trouble:
-                _log.warning("connections cannot be accepted at the moment", why=trouble.strerror)
+            except OSError as error:
+                _log.warning("connections cannot be accepted at the moment", why=error.strerror)
                 self._loop.remove_reader(self._listener)
                 self._refused.close()
                 self._loop.call_later(PAUSE_SECONDS, self._resume_accepting)
@@ -149,10 +149,10 @@ class ConnectionAcceptor:
                 ssl=self._handshakes.context if self._handshakes else None,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if self._handshakes else None,
             )
-        except (OSError, asyncio.CancelledError) as trouble:
+        except (OSError, asyncio.CancelledError) as error:
             # It is gone already, or shows no certificate that is taken.
             connection.close()
-            if self._handshakes is not None and isinstance(trouble, OSError):
+            if self._handshakes is not None and isinstance(error, OSError):
                 # A handshake costs more than most requests.
                 connections_cut_off_total.labels("failed_handshake").inc()
                 place.note_refusal()

@@ -168,8 +168,8 @@ class BoundedProtocol(EndingProtocol):
         except httptools.HttpParserUpgrade:
             self._upgrade()
             return
-        except httptools.HttpParserError as trouble:
-            cause = trouble.__context__
+        except httptools.HttpParserError as error:
+            cause = error.__context__
             self._refuse(
                 cause if isinstance(cause, ConnectionRefused) else malformed("This is not valid HTTP/1.1.")
             )

@@ -16,16 +16,16 @@ def pause_after(retries: Retries, attempts: int, jitter: float) -> float:
     return min(retries.pause_seconds * 2.0**doublings, retries.pause_max_seconds) * (1 + JITTER * jitter)
 
 
-def next_pause(retries: Retries, attempts: int, trouble: BaseException) -> float | None:
+def next_pause(retries: Retries, attempts: int, error: BaseException) -> float | None:
     """Seconds until the next attempt; None when there is none."""
     is_last = retries.attempts_max is not None and attempts >= retries.attempts_max
-    if is_last or isinstance(trouble, GiveUp):
+    if is_last or isinstance(error, GiveUp):
         return None
     return pause_after(retries, attempts, random.uniform(-1, 1))  # noqa: S311
 
 
-def error_of(trouble: BaseException) -> str:
+def error_of(error: BaseException) -> str:
     """What operators are shown: the reason of an expected failure; of any other its class alone, which holds no values."""
-    if isinstance(trouble, PutOff | GiveUp):
-        return str(trouble)[:ERROR_MAX_CHARACTERS]
-    return type(trouble).__name__
+    if isinstance(error, PutOff | GiveUp):
+        return str(error)[:ERROR_MAX_CHARACTERS]
+    return type(error).__name__

@@ -104,7 +104,7 @@ async def enqueue_mails_without_job(tx: Tx) -> None:
 
 
 async def _send_mail(runtime: Runtime, job: Job) -> None:
-    mail = await runtime.database.look(lambda tx: _find(tx, job.id))
+    mail = await runtime.database.query(lambda tx: _find(tx, job.id))
     if mail is None:
         return
     if mail.is_stale:
@@ -112,16 +112,16 @@ async def _send_mail(runtime: Runtime, job: Job) -> None:
         return
     try:
         await _send(runtime, mail)
-    except BadSeal as trouble:
-        _give_up(job, str(trouble))
-        raise GiveUp(str(trouble)) from trouble
-    except Exception as trouble:
+    except BadSeal as error:
+        _give_up(job, str(error))
+        raise GiveUp(str(error)) from error
+    except Exception as error:
         # Whatever the mail client raises is an attempt that failed.
         mails_total.labels("put off").inc()
         _log.warning(
-            "e-mail not accepted, will retry", job=job.id, tries=job.attempts, trouble=_error_name(trouble)
+            "e-mail not accepted, will retry", job=job.id, tries=job.attempts, trouble=_error_name(error)
         )
-        raise PutOff(_error_name(trouble)) from trouble
+        raise PutOff(_error_name(error)) from error
     mails_total.labels("sent").inc()
 
 
@@ -144,10 +144,10 @@ def _give_up(job: Job, reason: str) -> None:
     _log.error("e-mail dropped, all attempts failed", job=job.id, tries=job.attempts, reason=reason)
 
 
-def _error_name(trouble: Exception) -> str:
+def _error_name(error: Exception) -> str:
     """What an operator needs to know; what servers say may repeat the address."""
-    code = getattr(trouble, "code", None)
-    return f"{type(trouble).__name__} {code}" if isinstance(code, int) else type(trouble).__name__
+    code = getattr(error, "code", None)
+    return f"{type(error).__name__} {code}" if isinstance(code, int) else type(error).__name__
 
 
 MAIL = LeasedKind(KIND, _send_mail, at_once=SENT_AT_ONCE, retries=RETRIES, is_droppable=True)

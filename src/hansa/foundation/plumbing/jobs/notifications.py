@@ -25,8 +25,8 @@ async def wake_at_notifications(dsn: str, wakes: Mapping[str, Callable[[], None]
     async def listen() -> None:
         try:
             await _listen(dsn, wakes, health)
-        except (*OUT_OF_REACH, asyncpg.PostgresError) as trouble:
-            raise Unavailable(f"Notifications cannot be received: {type(trouble).__name__}.") from trouble
+        except (*OUT_OF_REACH, asyncpg.PostgresError) as error:
+            raise Unavailable(f"Notifications cannot be received: {type(error).__name__}.") from error
 
     while True:
         pause = await health.attempt(LISTENING, listen)

@@ -48,11 +48,11 @@ async def run_in_transaction(runtime: Runtime, kind: TransactionalKind) -> bool 
     """Run the next due job of the kind; whether it may have more to do, None where no job is due that no other process has."""
     attempt = _Attempt(kind, runtime)
     try:
-        has_more = await runtime.database.act(attempt.run, one_snapshot=kind.one_snapshot)
-    except Exception as trouble:
+        has_more = await runtime.database.transaction(attempt.run, one_snapshot=kind.one_snapshot)
+    except Exception as error:
         if attempt.job is None:
             raise
-        await _note_failure(runtime, kind, attempt.job, trouble)
+        await _note_failure(runtime, kind, attempt.job, error)
         return True
     if has_more is not None:
         runtime.jobs.succeeded(kind.name)
@@ -70,14 +70,16 @@ async def run_leased(runtime: Runtime, kind: LeasedKind, job: Job) -> None:
         await work
     except asyncio.CancelledError:
         if not _has_ended(renewing):
-            await runtime.database.act_at_once(lambda tx: store.release(tx, job))
+            await runtime.database.execute(lambda tx: store.release(tx, job))
             raise
         refused(job)
-    except Exception as trouble:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
         # Whatever the work raises is an attempt that failed: the job waits for the next one.
-        await _note_failure(runtime, kind, job, trouble)
+        await _note_failure(runtime, kind, job, error)
     else:
-        if kind.concludes or await runtime.database.act(lambda tx: store.finish(tx, job, kind.every_seconds)):
+        if kind.concludes or await runtime.database.transaction(
+            lambda tx: store.finish(tx, job, kind.every_seconds)
+        ):
             runtime.jobs.succeeded(kind.name)
         else:
             refused(job)
@@ -90,7 +92,7 @@ async def _keep_lease(runtime: Runtime, kind: LeasedKind, job: Job, work: "async
     while True:
         await asyncio.sleep(kind.lease_seconds / RENEWALS_PER_LEASE)
         try:
-            is_held = await runtime.database.act_at_once(lambda tx: store.renew(tx, job, kind.lease_seconds))
+            is_held = await runtime.database.execute(lambda tx: store.renew(tx, job, kind.lease_seconds))
         except Unavailable:
             # The lease may last until the next try; a result that comes too late is refused.
             continue
@@ -103,7 +105,7 @@ async def claim(runtime: Runtime, kind: LeasedKind, most: int) -> list[Job]:
     """Lease jobs that are due; none when another process was quicker with the same concurrency keys."""
     for _ in range(CLAIM_TRIES):
         try:
-            return await runtime.database.act_at_once(
+            return await runtime.database.execute(
                 lambda tx: store.claim(tx, kind.name, most, kind.lease_seconds)
             )
         except asyncpg.UniqueViolationError:
@@ -117,22 +119,24 @@ def _has_ended(renewing: "asyncio.Task[None]") -> bool:
     return renewing.done() and not renewing.cancelled() and renewing.exception() is None
 
 
-async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, trouble: Exception) -> None:
-    error = error_of(trouble)
-    pause = next_pause(kind.retries, job.attempts, trouble)
+async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, failure: Exception) -> None:
+    error = error_of(failure)
+    pause = next_pause(kind.retries, job.attempts, failure)
     jobs_failed_total.labels(kind.name).inc()
-    if not isinstance(trouble, PutOff | GiveUp):
-        runtime.jobs.failed(kind.name, trouble)
+    if not isinstance(failure, PutOff | GiveUp):
+        runtime.jobs.failed(kind.name, failure)
     if pause is None and isinstance(kind, TransactionalKind) and kind.exhausted is not None:
-        is_accepted = await runtime.database.act(partial(_exhaust, kind=kind, job=job, trouble=trouble))
+        is_accepted = await runtime.database.transaction(
+            partial(_exhaust, kind=kind, job=job, trouble=failure)
+        )
     elif pause is None:
-        state = await runtime.database.act(lambda tx: store.bury(tx, job, error))
+        state = await runtime.database.transaction(lambda tx: store.bury(tx, job, error))
         if state == "dead":
             _log.error("job dead", job=kind.name, id=job.id, attempts=job.attempts, reason=error)
         is_accepted = state is not None
     else:
         seconds = pause
-        is_accepted = await runtime.database.act(lambda tx: store.put_off(tx, job, seconds, error))
+        is_accepted = await runtime.database.transaction(lambda tx: store.put_off(tx, job, seconds, error))
     if not is_accepted:
         refused(job)
 

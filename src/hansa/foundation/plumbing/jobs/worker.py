@@ -175,7 +175,7 @@ class Worker:
             for name, kind in self._kinds.items()
             if kind.every_seconds
         }
-        await self._runtime.database.act(lambda tx: store.settle_schedules(tx, scheduled, SCHEDULE))
+        await self._runtime.database.transaction(lambda tx: store.settle_schedules(tx, scheduled, SCHEDULE))
 
     async def _start_due(self) -> float:
         """Start what is due and has room; returns in how many seconds there may be more."""
@@ -185,7 +185,7 @@ class Worker:
         asked = await self._with_work([name for name in self._polls if self._may_start(name, now)])
         if now >= self._look_at:
             asked += [name for name in self._kinds if name not in self._polls and self._may_start(name, now)]
-        due = await self._runtime.database.look_again(lambda tx: store.next_due(tx, asked)) if asked else {}
+        due = await self._runtime.database.query_again(lambda tx: store.next_due(tx, asked)) if asked else {}
         self._note_due(asked, due, now)
         for name in sorted((name for name in due if due[name] <= 0), key=due.__getitem__):
             await self._start(self._kinds[name], self._places())
@@ -256,7 +256,7 @@ class Worker:
         """The answers to several questions. Where one of them fails each is asked alone, and the failure is that of its kind."""
         if len(questions) > 1:
             with suppress(Exception):
-                return await self._runtime.database.look_again(lambda tx: ask(tx, questions))
+                return await self._runtime.database.query_again(lambda tx: ask(tx, questions))
         return {}
 
     async def _has_work(self, name: str, answer: bool | None) -> bool:
@@ -264,12 +264,12 @@ class Worker:
         kind, poll = self._kinds[name], self._polls[name]
         is_found = False
 
-        async def look() -> bool:
+        async def inspect() -> bool:
             nonlocal is_found
             is_found = await self._looks(kind) if answer is None else answer
             return not is_found
 
-        pause = await self._runtime.jobs.attempt(name, look)
+        pause = await self._runtime.jobs.attempt(name, inspect)
         now = monotonic()
         poll.looked(now, is_found=is_found, pause=pause)
         poll.at = now + self._runtime.jobs.interval(name, poll.at - now)
@@ -277,7 +277,7 @@ class Worker:
 
     async def _looks(self, kind: JobKind) -> bool:
         assert kind.has_work is not None
-        return await self._runtime.database.look_again(kind.has_work)
+        return await self._runtime.database.query_again(kind.has_work)
 
     async def _start(self, kind: JobKind, places: int) -> None:
         most = min(places, self._room(kind, monotonic()))
@@ -317,13 +317,13 @@ class Worker:
                 self._look_now()
         elif self._waking is None:
             self._waking = asyncio.get_running_loop().call_later(ENDS_GATHERING_SECONDS, self._wake_gathered)
-        if task.cancelled() or (trouble := task.exception()) is None:
+        if task.cancelled() or (error := task.exception()) is None:
             return
         # A leased job comes back when its lease ends, a transactional one at once; the others go on.
         self._not_before[name] = monotonic() + LOCKED_ELSEWHERE_SECONDS
-        if isinstance(trouble, Unavailable):
-            _log.warning("the result of a job was not written", job=name, reason=trouble.detail)
-        self._runtime.jobs.failed(name, trouble)
+        if isinstance(error, Unavailable):
+            _log.warning("the result of a job was not written", job=name, reason=error.detail)
+        self._runtime.jobs.failed(name, error)
 
     def _wake_gathered(self) -> None:
         self._waking = None
@@ -364,7 +364,7 @@ class Worker:
         self._measure_at = monotonic() + MEASURE_SECONDS
         # A kind that says itself when there is work has a job that is always due.
         counted = [name for name in self._kinds if name not in self._polls]
-        for depth in await self._runtime.database.look_again(lambda tx: store.depths(tx, counted)):
+        for depth in await self._runtime.database.query_again(lambda tx: store.depths(tx, counted)):
             jobs_due.labels(depth.kind).set(depth.due)
             jobs_dead.labels(depth.kind).set(depth.dead)
             jobs_oldest_seconds.labels(depth.kind).set(depth.oldest_seconds)

@@ -71,16 +71,16 @@ class Keyring:
             if named:
                 raise BadKey(f"{variable}_FILE={named!r} is refused: there is no such file") from None
             return None
-        except OSError as trouble:
-            raise BadKey(f"The key {name} cannot be read: {trouble}.") from trouble
+        except OSError as error:
+            raise BadKey(f"The key {name} cannot be read: {error}.") from error
 
     def _found_or_made(self, name: str, file: str, make: Callable[[], bytes]) -> tuple[str, bytes]:
         if found := self.find(name, file):
             return found
         try:
             return str(self._directory / file), self._content(file, make)
-        except OSError as trouble:
-            raise _unusable(self._directory, name, trouble) from trouble
+        except OSError as error:
+            raise _unusable(self._directory, name, error) from error
 
     def _content(self, file: str, make: Callable[[], bytes]) -> bytes:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -119,8 +119,8 @@ def private_pem(key: Ed25519PrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _unusable(directory: Path, name: str, trouble: OSError) -> BadKey:
-    reason = (trouble.strerror or str(trouble)).lower()
+def _unusable(directory: Path, name: str, error: OSError) -> BadKey:
+    reason = (error.strerror or str(error)).lower()
     return BadKey(
         f"HANSA_DATA_DIR={str(directory.parent)!r}: the key {name} can be neither read nor made: {reason}"
     )

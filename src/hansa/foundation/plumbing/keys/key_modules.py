@@ -75,10 +75,10 @@ class ModuleKey(Ed25519PrivateKey):
         try:
             signature = _with_key(self.address, lambda session, label: _signature(session, label, message))
             self._public_key.verify(signature, message)
-        except (BadKey, InvalidSignature) as trouble:
-            reason = str(trouble) or "another key has its label"
+        except (BadKey, InvalidSignature) as failure:
+            reason = str(failure) or "another key has its label"
             _log.error("a signing key in a module cannot be used", key=self.address.text, reason=reason)
-            raise KeyModuleUnavailable from trouble
+            raise KeyModuleUnavailable from failure
         return signature
 
     def public_key(self) -> Ed25519PublicKey:
@@ -106,12 +106,12 @@ def _with_key(address: KeyAddress, use: Any) -> bytes:
                 if address.token not in _sessions:
                     _sessions[address.token] = _opened(library, address.token)
                 found: bytes = use(_sessions[address.token], address.label)
-            except library.PKCS11Error as trouble:
+            except library.PKCS11Error as error:
                 _sessions.clear()
-                if is_last and isinstance(trouble, library.NoSuchKey):
+                if is_last and isinstance(error, library.NoSuchKey):
                     raise BadKey(f"the module has no Ed25519 key at {address.text}") from None
                 if is_last:
-                    raise KeyModuleUnavailable from trouble
+                    raise KeyModuleUnavailable from error
             else:
                 return found
     raise AssertionError
@@ -133,8 +133,8 @@ def _opened(library: Any, token: str) -> "pkcs11.Session":
         raise BadKey(f"{MODULE} is required for keys in a module: the path of its PKCS#11 library")
     try:
         module = library.lib(path)
-    except RuntimeError as trouble:
-        raise BadKey(f"{MODULE}={path!r} cannot be loaded: {trouble}") from None
+    except RuntimeError as error:
+        raise BadKey(f"{MODULE}={path!r} cannot be loaded: {error}") from None
     # A module that was restarted is initialized anew; sessions of before are gone.
     if not _sessions:
         module.reinitialize()

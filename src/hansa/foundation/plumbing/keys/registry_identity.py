@@ -164,9 +164,9 @@ def _require_same(recorded: RegistryIdentity, own: RegistryIdentity) -> None:
             f" REGISTRY_NAME the ledger of this process is {own.ledger_id}: set REGISTRY_TIER to what it was at the first"
             " start, or use another database."
         )
-    if trouble := _differing(recorded, own):
+    if error := _differing(recorded, own):
         raise DatabaseOfAnother(
-            f"The database belongs to the registry {name}, and this process has not its keys ({', '.join(trouble)}):"
+            f"The database belongs to the registry {name}, and this process has not its keys ({', '.join(error)}):"
             " to join it, run `hansa keys export FILE` where it runs and `hansa keys import FILE` here; otherwise use"
             " another database. After keys were lost or replaced, run `hansa db adopt`."
         )

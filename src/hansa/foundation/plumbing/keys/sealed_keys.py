@@ -49,5 +49,5 @@ def key_at(place: str) -> Ed25519PrivateKey:
         return key
     try:
         return private_key_in(place, Path(place).read_bytes())
-    except OSError as trouble:
-        raise BadKey(f"{place} cannot be read: {trouble.strerror}") from None
+    except OSError as error:
+        raise BadKey(f"{place} cannot be read: {error.strerror}") from None

@@ -136,15 +136,15 @@ class Outgoing:
         headers: Mapping[str, str] | None = None,
         limits: CallLimits = CallLimits(),
     ) -> Answer:
-        """Call `url` and take its answer in. Raises: OutgoingTrouble, whose subclasses say which trouble."""
+        """Call `url` and take its answer in. Raises: OutgoingTrouble, whose subclasses say which error."""
         try:
             address = self._require_open(url, named_by)
             async with self._turn_of(address.place, limits.at_once):
                 call = Call(method, address.url, body, headers or {})
                 async with self._client(named_by, limits.seconds) as client:
                     answer = await exchange(client, call, limits)
-        except OutgoingTrouble as trouble:
-            metrics.outgoing_total.labels(trouble.reason).inc()
+        except OutgoingTrouble as error:
+            metrics.outgoing_total.labels(error.reason).inc()
             raise
         metrics.outgoing_total.labels(f"{answer.status // 100}xx").inc()
         return answer
@@ -227,8 +227,8 @@ async def exchange(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -
                 await answer.aclose()
     except (TimeoutError, httpx2.TimeoutException):
         raise OutgoingTimeout from None
-    except httpx2.ConnectError as trouble:
-        raise _trouble_of(trouble) from None
+    except httpx2.ConnectError as error:
+        raise _trouble_of(error) from None
     except (httpx2.ProtocolError, httpx2.DecodingError, httpx2.InvalidURL, UnicodeError):
         raise AnswerUnreadable from None
     except (httpx2.TransportError, OSError):
@@ -250,8 +250,8 @@ async def _taken_in(answer: httpx2.Response, most: int) -> Answer:
     )
 
 
-def _trouble_of(trouble: httpx2.ConnectError) -> OutgoingTrouble:
-    cause: BaseException | None = trouble
+def _trouble_of(error: httpx2.ConnectError) -> OutgoingTrouble:
+    cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):
             return CertificateRefused()

@@ -104,7 +104,7 @@ class MutualCalls:
     ) -> Answer:
         """Make a call whose `url` is a path at the other end; `peer` is the id of its connections and failures.
 
-        Raises: OutgoingTrouble, whose subclasses say which trouble.
+        Raises: OutgoingTrouble, whose subclasses say which error.
         """
         circuit = self._circuits.setdefault(peer, _Circuit())
         try:
@@ -112,9 +112,9 @@ class MutualCalls:
             circuit.require_closed()
             client = await self._client(peer, end, own)
             answer = await _exchange_with_retry(client, replace(call, url=end.base_url + call.url), limits)
-        except OutgoingTrouble as trouble:
-            metrics.outgoing_total.labels(trouble.reason).inc()
-            if not isinstance(trouble, AddressRefused | CircuitOpen):
+        except OutgoingTrouble as error:
+            metrics.outgoing_total.labels(error.reason).inc()
+            if not isinstance(error, AddressRefused | CircuitOpen):
                 circuit.failed()
             raise
         circuit.succeeded()

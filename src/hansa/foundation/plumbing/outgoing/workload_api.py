@@ -115,16 +115,16 @@ class WorkloadIdentity:
                 async for message in streamed(self._socket):
                     pause = FIRST_PAUSE_SECONDS
                     self._receive(message)
-            except AgentUnreachable as trouble:
-                self._failed(trouble)
+            except AgentUnreachable as error:
+                self._failed(error)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
     def _receive(self, message: bytes) -> None:
         try:
             svid = usable(read_message(message), self._spiffe_id, self._trust_domain)
-        except IdentityUnusable as trouble:
-            self._failed(trouble)
+        except IdentityUnusable as error:
+            self._failed(error)
             return
         self._health.succeeded(HEALTH_NAME)
         if svid != self._svid:
@@ -136,8 +136,8 @@ class WorkloadIdentity:
             )
         self._answered.set()
 
-    def _failed(self, trouble: Exception) -> None:
-        self._health.failed(HEALTH_NAME, trouble)
+    def _failed(self, error: Exception) -> None:
+        self._health.failed(HEALTH_NAME, error)
         # A wait for the first answer ends: the agent will not answer soon.
         self._answered.set()
 
@@ -149,9 +149,9 @@ def require_agent(socket: Path | None) -> None:
         raise BadSetting(f"AGENT_IDENTITY_ISSUER='spire' is refused: {PACKAGE_MISSING}")
     try:
         is_socket = stat.S_ISSOCK(socket.stat().st_mode)
-    except OSError as trouble:
+    except OSError as error:
         raise BadSetting(
-            f"SPIFFE_ENDPOINT_SOCKET='unix://{socket}' is refused: {trouble.strerror}; start the SPIRE agent first"
+            f"SPIFFE_ENDPOINT_SOCKET='unix://{socket}' is refused: {error.strerror}; start the SPIRE agent first"
         ) from None
     if not is_socket:
         raise BadSetting(f"SPIFFE_ENDPOINT_SOCKET='unix://{socket}' is refused: it is no socket")
@@ -170,8 +170,8 @@ async def streamed(socket: Path) -> AsyncIterator[bytes]:
         try:
             async for message in call(b"", metadata=[HEADER]):
                 yield message
-        except aio.AioRpcError as trouble:
-            raise AgentUnreachable(f"{trouble.code().name}: {trouble.details()}") from None
+        except aio.AioRpcError as failure:
+            raise AgentUnreachable(f"{failure.code().name}: {failure.details()}") from None
     raise AgentUnreachable("the agent ended the stream")
 
 
@@ -197,8 +197,8 @@ def usable(sent: list[SentSvid], spiffe_id: str, trust_domain: str) -> Svid:
         key = load_der_private_key(found.key, password=None)
         roots = "".join(_pem(x509.load_der_x509_certificate(der)) for der in _split(found.roots))
         bundle = bundle_of(trust_domain, roots, 0)
-    except (ValueError, TypeError, UnsupportedAlgorithm, BundleUnreadable) as trouble:
-        raise IdentityUnusable(f"what the agent sent cannot be read: {trouble}") from None
+    except (ValueError, TypeError, UnsupportedAlgorithm, BundleUnreadable) as error:
+        raise IdentityUnusable(f"what the agent sent cannot be read: {error}") from None
     if not certificates or not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
         raise IdentityUnusable("expected a certificate with an EC or RSA key")
     leaf = certificates[0]

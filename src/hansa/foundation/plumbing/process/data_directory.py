@@ -52,8 +52,8 @@ def belonging(data_dir: Path) -> Belonging | None:
         return msgspec.json.decode(path.read_bytes(), type=Belonging)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, msgspec.DecodeError) as trouble:
-        raise DatabaseOfAnother(f"{path} cannot be read: {trouble}. Restore it from a backup.") from trouble
+    except (OSError, msgspec.DecodeError) as error:
+        raise DatabaseOfAnother(f"{path} cannot be read: {error}. Restore it from a backup.") from error
 
 
 def record_belonging(data_dir: Path, record: Belonging) -> None:
@@ -63,9 +63,9 @@ def record_belonging(data_dir: Path, record: Belonging) -> None:
             return
     try:
         _write(data_dir, record)
-    except OSError as trouble:
+    except OSError as error:
         path = str(data_dir.expanduser() / FILE)
-        _log.warning("the database of the data directory is not recorded", file=path, trouble=str(trouble))
+        _log.warning("the database of the data directory is not recorded", file=path, trouble=str(error))
 
 
 def bind_to_imported(data_dir: Path, ledger_id: str) -> None:

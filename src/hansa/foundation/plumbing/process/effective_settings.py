@@ -64,8 +64,8 @@ def examine_settings(data_dir: Path | None) -> Examination:
     if settings is not None:
         try:
             require_kind(settings)
-        except DatabaseOfAnother as trouble:
-            faults.append(trouble.detail)
+        except DatabaseOfAnother as error:
+            faults.append(error.detail)
     path = None if file is None else str(file.path)
     if exposed := exposure(path):
         warnings.append(f"{exposed}; chmod 0640 {path}")

@@ -168,8 +168,8 @@ def _body_of(model: type[BaseModel], *, is_optional: bool) -> Resolver:
             raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
         try:
             return model.model_validate(body)
-        except ValidationError as trouble:
-            raise RequestValidationError(_located("body", trouble), body=body) from None
+        except ValidationError as error:
+            raise RequestValidationError(_located("body", error), body=body) from None
 
     return validated
 
@@ -185,8 +185,8 @@ def _query_of(model: type[BaseModel]) -> Resolver:
         del body
         try:
             return model.model_validate(dict(request.query_params))
-        except ValidationError as trouble:
-            raise RequestValidationError(_located("query", trouble)) from None
+        except ValidationError as error:
+            raise RequestValidationError(_located("query", error)) from None
 
     return validated
 
@@ -209,8 +209,8 @@ def _path_member(name: str, hint: Any) -> Resolver:
         del body
         try:
             return adapter.validate_python(request.path_params[name])
-        except ValidationError as trouble:
-            raise RequestValidationError(_located("path", trouble, name)) from None
+        except ValidationError as error:
+            raise RequestValidationError(_located("path", error, name)) from None
 
     return validated
 
@@ -225,14 +225,14 @@ def _named_value(place: Literal["header", "query"], name: str, hint: Any, defaul
             return default
         try:
             return adapter.validate_python(value)
-        except ValidationError as trouble:
-            raise RequestValidationError(_located(place, trouble, name)) from None
+        except ValidationError as error:
+            raise RequestValidationError(_located(place, error, name)) from None
 
     return validated
 
 
-def _located(place: str, trouble: ValidationError, *inside: str) -> list[dict[str, Any]]:
-    return [{**error, "loc": (place, *inside, *error["loc"])} for error in trouble.errors()]
+def _located(place: str, failure: ValidationError, *inside: str) -> list[dict[str, Any]]:
+    return [{**error, "loc": (place, *inside, *error["loc"])} for error in failure.errors()]
 
 
 def _the_request(request: Request, body: Any) -> Request:

@@ -65,8 +65,8 @@ def recorded(data_dir: Path, process: ServingProcess) -> Iterator[None]:
     """Keep the record while the block runs. A disk that does not take it is no reason not to serve."""
     try:
         path, descriptor = _written(data_dir / FOLDER, process)
-    except OSError as trouble:
-        _log.warning("this process cannot be found by `hansa status` and `hansa stop`", trouble=str(trouble))
+    except OSError as error:
+        _log.warning("this process cannot be found by `hansa status` and `hansa stop`", trouble=str(error))
         yield
         return
     try:

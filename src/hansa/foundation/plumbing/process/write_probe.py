@@ -46,23 +46,23 @@ class WriteProbe:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 # One client going away does not end the probe for the others.
-                trouble = await asyncio.shield(self._probing)
+                error = await asyncio.shield(self._probing)
         except TimeoutError:
             raise Unavailable("The database does not commit at the moment.", retry_after=5) from None
-        if trouble is not None:
-            raise trouble
+        if error is not None:
+            raise error
 
     async def _probe(self) -> Unavailable | None:
         """Returns why the database cannot write. A failure of a task that nobody awaits any more would be logged with its traceback."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await self._database.act(_write)
+                await self._database.transaction(_write)
                 # As a reading statement, which is cancelled at its end: nothing rests on this commit.
-                await self._database.look(lambda tx: tx.execute(_COMMIT))
+                await self._database.query(lambda tx: tx.execute(_COMMIT))
         except TimeoutError:
             return Unavailable("The database does not commit at the moment.", retry_after=5)
-        except Unavailable as trouble:
-            return trouble
+        except Unavailable as error:
+            return error
         self._good_until = monotonic() + self._good_seconds
         return None
 

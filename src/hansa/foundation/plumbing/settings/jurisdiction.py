@@ -41,8 +41,8 @@ def profile_file(value: object) -> object:
             read_profile(Path(value))
         except OSError as error:
             raise ValueError(_allowed(error.strerror or str(error))) from None
-        except ValidationError as trouble:
-            first = trouble.errors()[0]
+        except ValidationError as failure:
+            first = failure.errors()[0]
             reason = first["msg"].removeprefix("Value error, ")
             raise ValueError(_allowed(": ".join([*map(str, first["loc"]), reason]))) from None
     return value

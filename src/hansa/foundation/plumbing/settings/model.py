@@ -320,8 +320,8 @@ def judge_settings(**overrides: object) -> tuple[Settings | None, list[str]]:
         return Settings(**given), []  # type: ignore[arg-type]
     except BadSetting as fault:
         return None, [str(fault)]
-    except ValidationError as trouble:
-        return None, [_one_line(error) for error in trouble.errors()]
+    except ValidationError as failure:
+        return None, [_one_line(error) for error in failure.errors()]
 
 
 def _one_line(error: ErrorDetails) -> str:

@@ -201,8 +201,8 @@ def log_keys(values: list[str]) -> list[str]:
     try:
         for value in values:
             read_verifier_key(value, LOG_KEY)
-    except NotAKey as trouble:
-        raise ValueError(f"verifier keys of logs NAME+ID+KEY, separated by commas: {trouble}") from None
+    except NotAKey as error:
+        raise ValueError(f"verifier keys of logs NAME+ID+KEY, separated by commas: {error}") from None
     return values
 
 
@@ -212,8 +212,8 @@ def witnesses(values: list[str]) -> list[str]:
             key, _, address = value.partition("@")
             read_verifier_key(key, WITNESS_KEY, ML_DSA_WITNESS_KEY)
             base_url(address)
-    except (NotAKey, ValueError) as trouble:
-        raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {trouble}") from None
+    except (NotAKey, ValueError) as error:
+        raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {error}") from None
     return values
 
 

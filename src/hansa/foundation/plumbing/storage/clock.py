@@ -7,8 +7,8 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 async def now(tx: Tx) -> datetime:
     """Return the present time; it goes on within a transaction."""
-    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
-    return moment
+    timestamp: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return timestamp
 
 
 async def seconds(tx: Tx) -> float:
@@ -18,5 +18,5 @@ async def seconds(tx: Tx) -> float:
 
 async def began_at(tx: Tx) -> datetime:
     """Return the time at which the transaction began: that of the defaults of its rows."""
-    moment: datetime = await tx.fetchval("SELECT now()")
-    return moment
+    timestamp: datetime = await tx.fetchval("SELECT now()")
+    return timestamp

@@ -120,8 +120,8 @@ async def connect(
             target_session_attrs=WRITABLE,
             connection_class=connection_class,
         )
-    except asyncpg.PostgresError as trouble:
-        raise NotConnected(str(trouble)) from trouble
+    except asyncpg.PostgresError as error:
+        raise NotConnected(str(error)) from error
     try:
         await connection.begin()
     except BaseException:

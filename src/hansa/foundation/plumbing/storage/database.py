@@ -33,7 +33,7 @@ from .connection import (
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
 
-__all__ = ["OUT_OF_REACH", "Database", "Lane", "Tx", "await_standbys"]
+__all__ = ["OUT_OF_REACH", "Database", "PinnedConnection", "Tx", "await_standbys"]
 
 Result = TypeVar("Result")
 
@@ -89,8 +89,8 @@ class Database:
                 reset=self._reset,
             )
             await self._pool.release(await self._pool.acquire())
-        except OUT_OF_REACH as trouble:
-            raise Unavailable(f"The database cannot be reached: {_reason(trouble)}.") from trouble
+        except OUT_OF_REACH as error:
+            raise Unavailable(f"The database cannot be reached: {_reason(error)}.") from error
 
     async def close(self) -> None:
         """Wait for transactions under way, then disconnect."""
@@ -103,7 +103,9 @@ class Database:
                 self._pool.terminate()
             self._pool = None
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Result]], *, one_snapshot: bool = False) -> Result:
+    async def transaction(
+        self, use_case: Callable[[Tx], Awaitable[Result]], *, one_snapshot: bool = False
+    ) -> Result:
         """Run `use_case` in one transaction and commit it; the answer is durable when this returns.
 
         With `one_snapshot` all its statements see the same moment (REPEATABLE READ); a unique key that another transaction
@@ -128,25 +130,25 @@ class Database:
                         expect_commit()
                     require_replicated()
                     return result
-            except asyncpg.UniqueViolationError as trouble:
+            except asyncpg.UniqueViolationError as error:
                 if one_snapshot:
-                    raise asyncpg.SerializationError("a unique key was taken after the snapshot") from trouble
+                    raise asyncpg.SerializationError("a unique key was taken after the snapshot") from error
                 raise
 
         return await self.until_it_stands(once)
 
-    async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `act`, for a single statement, which is a transaction of its own: one round trip instead of three."""
-        async with self.lane() as lane:
-            return await lane.act_at_once(statement)
+    async def execute(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `transaction`, for a single statement, which is a transaction of its own: one round trip instead of three."""
+        async with self.pinned() as pinned:
+            return await pinned.execute(statement)
 
     @asynccontextmanager
-    async def lane(self) -> AsyncIterator["Lane"]:
+    async def pinned(self) -> AsyncIterator["PinnedConnection"]:
         """One connection kept for statements that follow each other closely. Raises: Unavailable."""
         with self._reached():
             async with self._connection() as connection:
                 connection.expect_commit()
-                yield Lane(self, connection)
+                yield PinnedConnection(self, connection)
 
     async def read(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run `query` on one consistent snapshot; nothing is written."""
@@ -168,14 +170,14 @@ class Database:
                 require_replicated()
                 return result
 
-    async def look(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+    async def query(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
         """Run one reading statement, a snapshot of its own: one round trip where `read` takes three."""
         with self._reached():
             async with self._connection() as connection:
                 return await statement(connection)
 
-    async def look_again(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `look`, for statements that are repeated every few seconds, one after the other: half the work of one from the pool.
+    async def query_again(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `query`, for statements that are repeated every few seconds, one after the other: half the work of one from the pool.
 
         Raises: Unavailable; the next call connects again.
         """
@@ -202,15 +204,15 @@ class Database:
         """Raises: Unavailable, when the database cannot be reached or does not write; Invalid, when it cannot store a value."""
         try:
             yield
-        except OUT_OF_REACH as trouble:
-            if isinstance(trouble, _READ_ONLY):
-                raise self._unwritable() from trouble
-            if isinstance(trouble, CommitNotReplicated):
+        except OUT_OF_REACH as error:
+            if isinstance(error, _READ_ONLY):
+                raise self._unwritable() from error
+            if isinstance(error, CommitNotReplicated):
                 self._replace_connections()
-            raise Unavailable(retry_after=1) from trouble
-        except asyncpg.DataError as trouble:
+            raise Unavailable(retry_after=1) from error
+        except asyncpg.DataError as error:
             # The guards stop hostile text at the door; what slips past them is still the sender's mistake.
-            raise Invalid("A value cannot be stored by the database.") from trouble
+            raise Invalid("A value cannot be stored by the database.") from error
 
     def _unwritable(self) -> Unavailable:
         self._replace_connections()
@@ -278,18 +280,18 @@ class Database:
             await connection.execute("ROLLBACK")
 
 
-class Lane:
+class PinnedConnection:
     """A connection on which each statement is a transaction of its own."""
 
     def __init__(self, database: Database, connection: DatabaseConnection) -> None:
         self._database = database
         self._connection = connection
 
-    async def act_at_once(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """Run one statement and commit it. Raises: as `Database.act`; after Unavailable the lane may be broken."""
+    async def execute(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run one statement and commit it. Raises: as `Database.transaction`; after Unavailable the connection may be broken."""
 
         async def once() -> Result:
-            # A lane that has lost its connection has none of these methods, and refuses the statement.
+            # A pinned connection that has lost its connection has none of these methods, and refuses the statement.
             require_replicated = getattr(self._connection, "require_replicated", None)
             result = await statement(self._connection)
             if require_replicated is not None:
@@ -300,14 +302,14 @@ class Lane:
 
 
 async def require_reachable(dsn: str, variable: str = "") -> None:
-    """Connect once. Raises: Unavailable, naming the variable, the address and the trouble, never the password; also for an old server."""
+    """Connect once. Raises: Unavailable, naming the variable, the address and the error, never the password; also for an old server."""
     try:
         connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS, target_session_attrs=WRITABLE)
         version = connection.get_server_version()
         await connection.close()
-    except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as trouble:
+    except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as error:
         place = f"{variable}: " if variable else ""
-        raise Unavailable(f"{place}cannot connect to {address_of(dsn)}: {_reason(trouble)}") from trouble
+        raise Unavailable(f"{place}cannot connect to {address_of(dsn)}: {_reason(error)}") from error
     if version.major < LOWEST_POSTGRESQL:
         raise Unavailable(
             f"The database at {address_of(dsn)} is PostgreSQL {version.major}.{version.micro};"
@@ -315,17 +317,17 @@ async def require_reachable(dsn: str, variable: str = "") -> None:
         )
 
 
-def _reason(trouble: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What went wrong, in the words of the system or the server."""
-    if isinstance(trouble, asyncpg.TargetServerAttributeNotMatched):
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
         return "the server is read-only"
-    if isinstance(trouble, TimeoutError):
+    if isinstance(error, TimeoutError):
         return f"no answer within {ACQUIRE_SECONDS:.0f} s"
-    if isinstance(trouble, OSError) and "Connect call failed" in str(trouble):
+    if isinstance(error, OSError) and "Connect call failed" in str(error):
         return "connection refused"
-    if isinstance(trouble, OSError) and trouble.strerror:
-        return trouble.strerror.lower()
-    return " ".join(str(trouble).split()) or type(trouble).__name__
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def address_of(dsn: str) -> str:

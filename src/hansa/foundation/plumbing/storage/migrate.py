@@ -78,12 +78,12 @@ async def migrate(
         if await _is_current(dsn, required_schema, files):
             return Migrated()
         return await asyncio.to_thread(_upgrade, dsn, required_schema, files)
-    except Exception as trouble:
-        if (refusal := _refusal_of_the_server(trouble)) is None:
+    except Exception as error:
+        if (refusal := _refusal_of_the_server(error)) is None:
             raise
         raise Unavailable(
             f"the schema of the database at {address_of(dsn)} cannot be brought up to date: {refusal}"
-        ) from trouble
+        ) from error
 
 
 async def has_schema(dsn: str) -> bool:
@@ -158,11 +158,11 @@ async def _version(connection: "asyncpg.Connection[asyncpg.Record]") -> str | No
     return version
 
 
-def _refusal_of_the_server(trouble: Exception) -> str | None:
+def _refusal_of_the_server(error: Exception) -> str | None:
     """Why the schema cannot be changed, where that is an expected failure, and what to do about it."""
     from psycopg.errors import InsufficientPrivilege
 
-    cause = getattr(trouble, "orig", None) or trouble
+    cause = getattr(error, "orig", None) or error
     if isinstance(cause, SqlFileRefused) and not isinstance(cause.__cause__, InsufficientPrivilege):
         return str(cause)
     if isinstance(cause, SqlFileRefused | InsufficientPrivilege | asyncpg.InsufficientPrivilegeError):

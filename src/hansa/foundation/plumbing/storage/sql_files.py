@@ -198,10 +198,8 @@ def in_order(files: Sequence[SqlFile]) -> list[SqlFile]:
         sorted_names = [
             *TopologicalSorter({name: file.after for name, file in by_name.items()}).static_order()
         ]
-    except CycleError as trouble:
-        raise SqlFileRefused(
-            f"SQL files name each other in a cycle: {', '.join(trouble.args[1])}"
-        ) from trouble
+    except CycleError as error:
+        raise SqlFileRefused(f"SQL files name each other in a cycle: {', '.join(error.args[1])}") from error
     # Sorting by layer is stable and breaks no order: a file names none of a higher layer.
     return sorted((by_name[name] for name in sorted_names), key=_layer)
 
@@ -222,8 +220,8 @@ def apply_sql_files(connection: Connection, files: Sequence[SqlFile]) -> list[st
         try:
             with connection.transaction():
                 return _apply(connection, files)
-        except SqlFileRefused as trouble:
-            if not tries_left or not isinstance(trouble.__cause__, DeadlockDetected | LockNotAvailable):
+        except SqlFileRefused as error:
+            if not tries_left or not isinstance(error.__cause__, DeadlockDetected | LockNotAvailable):
                 raise
     raise AssertionError("the last attempt returns or raises")
 
@@ -245,11 +243,11 @@ def _execute(connection: Connection, file: SqlFile) -> None:
         try:
             # Bytes, and no parameters: the text goes to the server as it is.
             connection.execute(statement.encode())
-        except psycopg.Error as trouble:
-            position = int(trouble.diag.statement_position or 1) - 1
+        except psycopg.Error as error:
+            position = int(error.diag.statement_position or 1) - 1
             line = first_line + statement.count("\n", 0, position)
-            reason = trouble.diag.message_primary or str(trouble)
-            raise SqlFileRefused(f"{file.origin(line)}: {reason}") from trouble
+            reason = error.diag.message_primary or str(error)
+            raise SqlFileRefused(f"{file.origin(line)}: {reason}") from error
 
 
 def _layer(file: SqlFile) -> int:

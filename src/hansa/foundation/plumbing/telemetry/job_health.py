@@ -61,9 +61,9 @@ class JobHealth:
         """
         try:
             result = await work()
-        except Exception as trouble:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
             # A job fails alone: neither the others nor the service end with it.
-            return self.failed(name, trouble)
+            return self.failed(name, error)
         if result is not False:
             self.succeeded(name)
         return 0.0
@@ -79,16 +79,16 @@ class JobHealth:
             job_failing.labels(name).set(0)
             _log.warning("job recovered", job=name, failures=job.failures, failed_since=job.since.isoformat())
 
-    def failed(self, name: str, trouble: BaseException, **details: object) -> float:
+    def failed(self, name: str, failure: BaseException, **details: object) -> float:
         """Note that a try failed, logged with `details`. Returns how many seconds the job must wait at least before the next one."""
-        error = type(trouble).__name__
+        error = type(failure).__name__
         job = self._failing.get(name) or FailingJob(name, datetime.now(UTC), 0, "")
         if job.error != error:
-            _log_failure(name, trouble, details)
+            _log_failure(name, failure, details)
         self._failing[name] = job = replace(job, failures=job.failures + 1, error=error)
         job_failing.labels(name).set(1)
         job_failures_total.labels(name).inc()
-        if isinstance(trouble, Unavailable):
+        if isinstance(failure, Unavailable):
             self._without_database.add(name)
             return 0.0
         self._without_database.discard(name)
@@ -100,17 +100,17 @@ def pause_after(failures: int) -> float:
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
 
 
-def _log_failure(name: str, trouble: BaseException, details: dict[str, object]) -> None:
-    if isinstance(trouble, Unavailable):
-        _log.warning("job waits for the database", job=name, reason=trouble.detail, **details)
-    elif isinstance(trouble, OutsideTrouble):
+def _log_failure(name: str, failure: BaseException, details: dict[str, object]) -> None:
+    if isinstance(failure, Unavailable):
+        _log.warning("job waits for the database", job=name, reason=failure.detail, **details)
+    elif isinstance(failure, OutsideTrouble):
         _log.warning(
             "job failed; its next failures of this kind are not logged",
             job=name,
-            reason=str(trouble),
+            reason=str(failure),
             **details,
         )
     else:
         _log.error(
-            "job failed; its next failures of this kind are not logged", job=name, exc_info=trouble, **details
+            "job failed; its next failures of this kind are not logged", job=name, exc_info=failure, **details
         )

@@ -83,8 +83,8 @@ def configure_logs(level: str, form: str) -> None:
 def print_failure(sentence: str) -> None:
     """One line on standard error about a start that failed, in the form of the log."""
     if is_json_asked_for():
-        moment = datetime.now(UTC).isoformat()
-        line = json.dumps({"event": sentence, "level": "error", "timestamp": moment.replace("+00:00", "Z")})
+        instant = datetime.now(UTC).isoformat()
+        line = json.dumps({"event": sentence, "level": "error", "timestamp": instant.replace("+00:00", "Z")})
     else:
         line = f"hansa: {sentence}"
     print(line, file=sys.stderr, flush=True)  # noqa: T201
@@ -95,8 +95,8 @@ def is_json_asked_for() -> bool:
     return any(name.upper() == "LOG_FORMAT" and value == "json" for name, value in os.environ.items())
 
 
-def _log_uncaught(kind: type[BaseException], trouble: BaseException, traceback: TracebackType | None) -> None:
-    structlog.get_logger().critical("uncaught exception", exc_info=(kind, trouble, traceback))
+def _log_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    structlog.get_logger().critical("uncaught exception", exc_info=(kind, error, traceback))
 
 
 def add_request_id(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

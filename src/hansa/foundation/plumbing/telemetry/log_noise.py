@@ -110,6 +110,6 @@ def _kind_of(record: logging.LogRecord) -> Kind | None:
     return tuple(part for part in kind if part is not None)
 
 
-def _exception_of(trouble: object) -> str | None:
-    raised = sys.exc_info()[1] if trouble is True else trouble[1] if isinstance(trouble, tuple) else trouble
+def _exception_of(error: object) -> str | None:
+    raised = sys.exc_info()[1] if error is True else error[1] if isinstance(error, tuple) else error
     return type(raised).__name__ if isinstance(raised, BaseException) else None

@@ -62,8 +62,8 @@ class GuardedRoute(LazyRoute):
         async def guarded(request: Request) -> Response:
             if self.body_field is None:
                 return await answer(request)
-            for judge in judges:
-                await judge(request, None)
+            for check in judges:
+                await check(request, None)
             body = await read_within(request, size_max)
             if not body:
                 return await answer(GuardedRequest(request.scope, request.receive, body, None))
@@ -177,8 +177,8 @@ def parse_json(body: bytes, read_fraction: Callable[[str], Any] | None = None) -
         value = _decoder(read_fraction or _bounded_float).decode(text)
     except UnicodeDecodeError:
         raise BodyInvalid("The body is not valid UTF-8.") from None
-    except json.JSONDecodeError as trouble:
-        raise BodyInvalid(f"The body is not valid JSON: {trouble.msg} at character {trouble.pos}.") from None
+    except json.JSONDecodeError as error:
+        raise BodyInvalid(f"The body is not valid JSON: {error.msg} at character {error.pos}.") from None
     if "\\u" in text:
         _require_storable(value)
     return value

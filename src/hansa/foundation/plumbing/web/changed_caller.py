@@ -30,16 +30,16 @@ async def confirm_caller(request: Request) -> None:
         raise CallerChanged
 
 
-async def is_to_be_repeated(request: Request, trouble: Exception) -> bool:
+async def is_to_be_repeated(request: Request, error: Exception) -> bool:
     """Return whether a request that was refused is to be judged again, because its caller was not as it is now.
 
     Raises: Unauthorized, Forbidden, where the caller as it is now is refused before anything else.
     """
-    if isinstance(trouble, Unavailable):
+    if isinstance(error, Unavailable):
         # What it asked for may have been done.
         return False
     try:
         await confirm_caller(request)
     except CallerChanged:
         return True
-    return isinstance(trouble, CallerChanged)
+    return isinstance(error, CallerChanged)

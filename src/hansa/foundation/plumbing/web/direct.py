@@ -73,8 +73,8 @@ def _for_the_caller_as_it_is(answered: Handler) -> Callable[[Request], Coroutine
     async def answered_now(request: Request) -> Response:
         try:
             return await answered(request)
-        except (CallerChanged, Refused, RequestValidationError) as trouble:
-            if not await is_to_be_repeated(request, trouble):
+        except (CallerChanged, Refused, RequestValidationError) as error:
+            if not await is_to_be_repeated(request, error):
                 raise
         return await answered(request)
 

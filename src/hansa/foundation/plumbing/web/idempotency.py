@@ -80,7 +80,7 @@ async def once(
             await remember(tx, request, answer)
         return answer, False
 
-    answer, replayed = await database.act(recalled_or_done)
+    answer, replayed = await database.transaction(recalled_or_done)
     return answer_once(answer, replayed=replayed)
 
 

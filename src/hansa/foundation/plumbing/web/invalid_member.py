@@ -17,12 +17,12 @@ class InvalidMember(NamedTuple):
     message: str
 
     @classmethod
-    def of(cls, trouble: RequestValidationError) -> "InvalidMember":
+    def of(cls, failure: RequestValidationError) -> "InvalidMember":
         """The first error among those that the validation found."""
-        first = trouble.errors()[0]
+        first = failure.errors()[0]
         place, *path = first["loc"]
         is_missing = first["type"] == "missing"
-        named = _members(path, trouble.body, is_missing=is_missing) if place == "body" else path[:1]
+        named = _members(path, failure.body, is_missing=is_missing) if place == "body" else path[:1]
         field = ".".join(str(part) for part in named) or str(place)
         is_no_object = first["type"] in NOT_AN_OBJECT
         message = "Input should be an object" if is_no_object else str(first["msg"])

@@ -59,7 +59,7 @@ async def admit(database: Database, limit: Limit, key: str) -> None:
 
 async def _wait_of(database: Database, limit: Limit, key: str) -> int | None:
     """Count one request; None when it is admitted, else in how many seconds the next one would be."""
-    row = await database.act(
+    row = await database.transaction(
         lambda tx: tx.fetchrow(_ADMIT, f"{limit.name}:{key}", limit.count, float(limit.seconds))
     )
     assert row is not None

@@ -33,8 +33,8 @@ async def read_upload(request: Request, member: str, size_max: int) -> tuple[lis
         content = await file.read() if isinstance(file, UploadFile) else b""
         fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
         await form.close()
-    except (MultiPartException, ValueError, KeyError) as trouble:
-        raise BodyInvalid(f"The body is not valid {MULTIPART}.") from trouble
+    except (MultiPartException, ValueError, KeyError) as error:
+        raise BodyInvalid(f"The body is not valid {MULTIPART}.") from error
     if len(content) > size_max:
         raise PayloadTooLarge(f"The file is larger than {size_max} bytes.")
     return fields, content

@@ -43,7 +43,7 @@ async def act_token(
     database: Database, tokens: TokenIssuer, developer: Developer, did: str
 ) -> tuple[str, Acting]:
     """A token with which the owner acts as the agent; the journal records it. Raises: as `act_as`."""
-    acting = await database.act(lambda tx: act_as(tx, developer, did))
+    acting = await database.transaction(lambda tx: act_as(tx, developer, did))
     token = tokens.issue(
         TokenKind.AGENT, did, session=acting.session, now=acting.at, lifetime=LIFETIME, actor=acting.actor
     )

@@ -43,11 +43,11 @@ async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db
     An API key without the scope `agents:secrets` can only take roles away and narrow the policy.
     """
     replacement = body.replacement()
-    authz = await db.act(lambda tx: replace_authz(tx, developer, did, replacement))
+    authz = await db.transaction(lambda tx: replace_authz(tx, developer, did, replacement))
     return AuthzOut.under(config.agent_rbac_mode, did, authz)
 
 
 @router.post("/roles", responses=CHANGES)
 async def give_role(did: Did, body: RoleIn, developer: SecretsDeveloper, db: Db) -> RolesOut:
     """Give an own agent a role, with effect from the agent's next request."""
-    return RolesOut.of(did, await db.act(lambda tx: grant_role(tx, developer, did, body.role)))
+    return RolesOut.of(did, await db.transaction(lambda tx: grant_role(tx, developer, did, body.role)))

@@ -9,7 +9,7 @@ from hansa.rooms.agents.capabilities.errors import (
 )
 from hansa.rooms.agents.capabilities.give_up import forget_capabilities
 from hansa.rooms.agents.capabilities.routes import router
-from hansa.rooms.agents.capabilities.rules import Chain, Use, judge, lent
+from hansa.rooms.agents.capabilities.rules import Chain, Use, evaluate, lent
 from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, return_spent, spend, within_mode
 
 __all__ = [
@@ -20,10 +20,10 @@ __all__ = [
     "Chain",
     "DelegatorMayNot",
     "Use",
+    "evaluate",
     "forget_capabilities",
     "found_for_use",
     "held_for_use",
-    "judge",
     "lent",
     "return_spent",
     "router",

@@ -78,7 +78,7 @@ CapabilityToken = Annotated[
 async def issue_capability(body: CapabilityIn, agent: DelegatingAgent, db: Db, config: Config) -> IssuedOut:
     """Delegate own permissions to another agent within caveats. The token is shown only once."""
     terms = body.terms(config.settlement_currency)
-    return IssuedOut.of(await db.act(lambda tx: issue(tx, agent, terms, body.recipient, config)))
+    return IssuedOut.of(await db.transaction(lambda tx: issue(tx, agent, terms, body.recipient, config)))
 
 
 @router.get("/capabilities/mine", responses=problems(Unauthorized))
@@ -113,7 +113,7 @@ async def attenuate_capability(
 ) -> IssuedOut:
     """Derive a narrower capability from one that the calling agent may use. The token is shown only once."""
     presenter, asked = Presenter(agent.did, token), body.narrowing()
-    issued = await db.act(lambda tx: attenuate(tx, capability_id, presenter, asked, body.recipient))
+    issued = await db.transaction(lambda tx: attenuate(tx, capability_id, presenter, asked, body.recipient))
     return IssuedOut.of(issued)
 
 
@@ -161,7 +161,7 @@ async def consume_capability(
 )
 async def revoke_capability(capability_id: UUID, agent: CurrentAgent, db: Db) -> CapabilityRevokedOut:
     """Revoke a capability and all derived ones; allowed for its holder and every issuer of its chain."""
-    return CapabilityRevokedOut.of(await db.act(lambda tx: revoke(tx, capability_id, agent.did)))
+    return CapabilityRevokedOut.of(await db.transaction(lambda tx: revoke(tx, capability_id, agent.did)))
 
 
 @router.get("/{did}/delegations", responses=problems(Unauthorized, AgentUnknown, Invalid))

@@ -136,7 +136,7 @@ def may_use(capability: Capability, did: str, *, shows_token: bool) -> bool:
     return capability.holder_did == did
 
 
-def judge(chain: Chain, use: Use, *, roles_count: bool) -> None:
+def evaluate(chain: Chain, use: Use, *, roles_count: bool) -> None:
     """Whether the use lies within every link of the chain.
 
     `roles_count` is whether roles are enforced: the root's issuer then still has to hold what it delegated.

@@ -76,7 +76,7 @@ async def consume(tx: Tx, capability_id: UUID, presenter: Presenter, use: Use, s
     """
     chain = await chain_for(tx, capability_id, presenter)
     with within_mode(settings.agent_delegation_mode, presenter.did):
-        rules.judge(chain, use, roles_count=settings.agent_rbac_mode == "enforce")
+        rules.evaluate(chain, use, roles_count=settings.agent_rbac_mode == "enforce")
         await spend(tx, chain, use.amount)
     left = await store.find_chain(tx, capability_id)
     assert left is not None

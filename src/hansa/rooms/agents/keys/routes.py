@@ -52,7 +52,7 @@ async def rotate_signing_key(
     """
     await admit(db, ROTATIONS, agent.did)
     public_key, private_key_pem = own_or_new_key(body.brought_key)
-    key = await db.act(lambda tx: rotate_key(tx, agent.did, public_key, if_match))
+    key = await db.transaction(lambda tx: rotate_key(tx, agent.did, public_key, if_match))
     return RotateKeyOut.with_private_key(agent.did, key, private_key_pem)
 
 

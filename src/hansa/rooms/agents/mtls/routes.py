@@ -56,14 +56,14 @@ async def enrol_for_mtls(
     its machine.
     """
     await admit(db, CERTIFICATES, agent.did)
-    enrolment = await db.act(lambda tx: enable_mtls(tx, agent.did, config))
+    enrolment = await db.transaction(lambda tx: enable_mtls(tx, agent.did, config))
     return EnableMtlsOut.of(authority, enrolment)
 
 
 @router.post("/disable-mtls", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def disable_own_mtls(agent: CurrentAgent, db: Db) -> DisableMtlsOut:
     """Disable the workload identity; certificates that have not expired are on the list of revoked identities."""
-    return DisableMtlsOut(status=await db.act(lambda tx: disable_mtls(tx, agent.did)))
+    return DisableMtlsOut(status=await db.transaction(lambda tx: disable_mtls(tx, agent.did)))
 
 
 @router.get("/mtls-status", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))

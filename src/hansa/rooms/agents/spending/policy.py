@@ -36,7 +36,7 @@ async def clear_spending(tx: Tx, did: str, spending: Spending) -> tuple[Clearanc
     if governed is None:
         return Clearance.CLEARED, False
     spent_today = await store.spent_today(tx, governed.agent_id)
-    clearance = rules.judge(governed.policy, spending, spent_today)
+    clearance = rules.evaluate(governed.policy, spending, spent_today)
     if clearance is Clearance.NEEDS_APPROVAL:
         approval = await _approval_shown(tx, governed.agent_id, spending)
         if approval is None:
@@ -75,5 +75,5 @@ async def preview_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
     policy, spent_today = await policy_of(tx, did)
     if policy is None:
         return Clearance.CLEARED
-    clearance = rules.judge(policy, spending, spent_today or ZERO)
+    clearance = rules.evaluate(policy, spending, spent_today or ZERO)
     return clearance if spending.approval_id is None else Clearance.CLEARED

@@ -77,7 +77,7 @@ async def approve_payment(
     did: Did, approval_id: UUID, developer: SecretsDeveloper, db: Db, config: Config
 ) -> SpendApprovalOut:
     """Approve this payment of an own agent, once, within 24 hours."""
-    approval = await db.act(lambda tx: decide(tx, developer, did, approval_id, is_approved=True))
+    approval = await db.transaction(lambda tx: decide(tx, developer, did, approval_id, is_approved=True))
     return SpendApprovalOut.of(approval, did, config.settlement_currency)
 
 
@@ -86,5 +86,5 @@ async def deny_payment(
     did: Did, approval_id: UUID, developer: WritingDeveloper, db: Db, config: Config
 ) -> SpendApprovalOut:
     """Deny this payment of an own agent."""
-    approval = await db.act(lambda tx: decide(tx, developer, did, approval_id, is_approved=False))
+    approval = await db.transaction(lambda tx: decide(tx, developer, did, approval_id, is_approved=False))
     return SpendApprovalOut.of(approval, did, config.settlement_currency)

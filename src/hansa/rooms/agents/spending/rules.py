@@ -84,7 +84,7 @@ def widens(old: SpendPolicy | None, new: SpendPolicy | None) -> bool:
     return new.allowlist is None or not set(new.allowlist) <= set(old.allowlist)
 
 
-def judge(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
+def evaluate(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
     """What the policy says of a payment. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
     if policy.allowlist is not None and spending.payee not in policy.allowlist:
         raise PayeeNotAllowed(context={"receiver": spending.payee})

@@ -56,7 +56,7 @@ async def request_wallet_challenge(
     address = address_in(body.address)
     await admit(db, BINDINGS, agent.did)
     ledger_id = Book.of(config).frame
-    text, expires_at = await db.act(lambda tx: new_challenge(tx, agent.did, address, ledger_id))
+    text, expires_at = await db.transaction(lambda tx: new_challenge(tx, agent.did, address, ledger_id))
     return WalletChallengeOut(challenge=text, expires_at=expires_at)
 
 
@@ -80,7 +80,7 @@ async def bind_own_wallet(body: WalletIn, agent: CurrentAgent, db: Db) -> Wallet
     address = address_in(body.address)
     await admit(db, BINDINGS, agent.did)
     return WalletOut.of(
-        await db.act(lambda tx: bind_wallet(tx, agent.did, address, body.challenge, body.signature))
+        await db.transaction(lambda tx: bind_wallet(tx, agent.did, address, body.challenge, body.signature))
     )
 
 
@@ -97,5 +97,5 @@ async def read_own_wallets(agent: CurrentAgent, db: Db) -> WalletsOut:
 async def unbind_own_wallet(address: AddressInPath, agent: CurrentAgent, db: Db) -> UnboundWalletOut:
     """Unbind a wallet: what it signed and was not settled is not paid any more."""
     own = address_in(address)
-    await db.act(lambda tx: unbind_wallet(tx, agent.did, own))
+    await db.transaction(lambda tx: unbind_wallet(tx, agent.did, own))
     return UnboundWalletOut(address=ethereum.shown_address(own))

@@ -70,7 +70,7 @@ Frame = Annotated[
 async def read_auditor_jwks(_: Public, response: Response, db: Db) -> AuditorJwks:
     """The keys that verify attestations: the current one, and every retired one."""
     response.headers["Cache-Control"] = CACHED
-    return AuditorJwks.of(await db.look(reading.published_keys))
+    return AuditorJwks.of(await db.query(reading.published_keys))
 
 
 @root_router.get("/api/auditor/attestations", responses=problems(Invalid, TooManyRequests))
@@ -145,7 +145,7 @@ async def set_native_baseline(
     """Set or remove the native baseline; the act is a record of the chain."""
     baseline = None if body.baseline is None else parse_positive(body.baseline)
     attestor = Attestor.of(settings, seal)
-    record = await db.act(
+    record = await db.transaction(
         lambda tx: appending.set_native_baseline(tx, administrator, attestor, baseline=baseline, ref=body.ref)
     )
     return AttestationOut.of(record)
@@ -160,7 +160,9 @@ async def rebaseline_transit(
 ) -> AttestationOut:
     """Take the units in transit at the last audit cycle as reconciled; the act is a record of the chain."""
     attestor = Attestor.of(settings, seal)
-    record = await db.act(lambda tx: appending.rebaseline_transit(tx, administrator, attestor, ref=body.ref))
+    record = await db.transaction(
+        lambda tx: appending.rebaseline_transit(tx, administrator, attestor, ref=body.ref)
+    )
     return AttestationOut.of(record)
 
 
@@ -179,5 +181,7 @@ async def rotate_auditor_signing_key(
     """Sign attestations with a new key from the next record on. The former key stays in the key set."""
     reason = body.reason if body else None
     frame = settings.ledger_id
-    key = await db.act(lambda tx: keys.rotate_as_administrator(tx, administrator, frame, seal, reason=reason))
+    key = await db.transaction(
+        lambda tx: keys.rotate_as_administrator(tx, administrator, frame, seal, reason=reason)
+    )
     return AuditorJwk.of(key)

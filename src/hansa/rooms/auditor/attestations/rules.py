@@ -31,9 +31,9 @@ def kid_of(public_key: bytes) -> str:
     return sha256(public_key).hexdigest()[:KID_HEX_DIGITS]
 
 
-def moment_text(moment: datetime) -> str:
+def moment_text(timestamp: datetime) -> str:
     """A time as records write it: ISO 8601, UTC, microseconds."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return timestamp.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def number(amount: Minor) -> Decimal:

@@ -90,7 +90,7 @@ async def ask_witnesses(runtime: Runtime) -> None:
     if not asked:
         return
     names = [one.name for one in asked]
-    sizes = await runtime.database.look(store.known_sizes)
+    sizes = await runtime.database.query(store.known_sizes)
     growths = _Growths(runtime)
     waiting = {
         asyncio.ensure_future(_ask(runtime, growths, witness, sizes.get(witness.name, 0)))
@@ -100,7 +100,7 @@ async def ask_witnesses(runtime: Runtime) -> None:
         while waiting:
             ended, waiting = await asyncio.wait(waiting, timeout=KEPT_SECONDS)
             await _keep(runtime, [task.result() for task in ended])
-            await runtime.database.act_at_once(lambda tx: publish_cosigned(tx, names, majority_of(names)))
+            await runtime.database.execute(lambda tx: publish_cosigned(tx, names, majority_of(names)))
     finally:
         for task in waiting:
             task.cancel()
@@ -130,9 +130,9 @@ async def _keep(runtime: Runtime, answers: Sequence[Cosigned | tuple[str, str] |
     cosigned = [answer for answer in answers if isinstance(answer, Cosigned)]
     troubles = [answer for answer in answers if answer is not None and not isinstance(answer, Cosigned)]
     if cosigned:
-        await runtime.database.act_at_once(lambda tx: store.keep_cosignatures(tx, cosigned))
+        await runtime.database.execute(lambda tx: store.keep_cosignatures(tx, cosigned))
     if troubles:
-        await runtime.database.act_at_once(lambda tx: store.keep_troubles(tx, troubles))
+        await runtime.database.execute(lambda tx: store.keep_troubles(tx, troubles))
 
 
 async def _ask(
@@ -143,8 +143,8 @@ async def _ask(
         return await _cosigned_by(runtime, growths, witness, old_size)
     except LogEmpty:
         return None
-    except (_Declined, OutgoingTrouble, PeerClosed, federation.FederationOff) as trouble:
-        return witness.name, str(trouble)
+    except (_Declined, OutgoingTrouble, PeerClosed, federation.FederationOff) as error:
+        return witness.name, str(error)
 
 
 async def _cosigned_by(runtime: Runtime, growths: _Growths, witness: Witness, old_size: int) -> Cosigned:

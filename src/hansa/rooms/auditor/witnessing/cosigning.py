@@ -102,7 +102,7 @@ async def add_checkpoint(runtime: Runtime, submission: Submission) -> str | Stal
     found = await _judged_and_recorded(runtime, submission, await _stored(runtime, submission))
     if isinstance(found, Forked):
         _log.critical("a log signed two trees of one size", origin=submission.origin)
-        await runtime.database.act(lambda tx: _keep_fork(tx, submission, runtime.settings.ledger_id))
+        await runtime.database.transaction(lambda tx: _keep_fork(tx, submission, runtime.settings.ledger_id))
     return found
 
 
@@ -120,7 +120,7 @@ async def _judged_and_recorded(
         return Forked()
     _require_consistent(known, checkpoint, submission)
     new = NewCheckpoint(checkpoint.origin, checkpoint.size, checkpoint.root, submission.note)
-    at = await runtime.database.act_at_once(lambda tx: store.record(tx, found, new, GRACE_DAYS))
+    at = await runtime.database.execute(lambda tx: store.record(tx, found, new, GRACE_DAYS))
     if at is None:
         # Another request recorded a checkpoint meanwhile, or the keys changed.
         return Stale((await _stored(runtime, submission)).size)
@@ -142,7 +142,7 @@ def _cosigned(
 
 
 async def _stored(runtime: Runtime, submission: Submission) -> BeforeCosigning:
-    return await runtime.database.look(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
+    return await runtime.database.query(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
 
 
 async def _keep_fork(tx: Tx, submission: Submission, shown_here: str) -> None:
@@ -161,8 +161,8 @@ def _signed_checkpoint(
         checkpoint = log.read_checkpoint(submission.note, keys, submission.origin)
     except log.UnsignedCheckpoint:
         raise NotSigned from None
-    except log.BadCheckpoint as trouble:
-        raise SubmissionInvalid(f"The checkpoint is invalid: {trouble}.") from None
+    except log.BadCheckpoint as error:
+        raise SubmissionInvalid(f"The checkpoint is invalid: {error}.") from None
     # A trusted key that signed something else in the same note makes the note malformed (C2SP signed-note).
     signers = [VerifierKey(submission.origin, key, LOG_KEY) for key in keys]
     text, lines = log.text_of(submission.note), submission.note.rpartition("\n\n")[2]

@@ -115,7 +115,7 @@ async def follow_in_turns(runtime: Runtime) -> None:
 
     What the two compare is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
     """
-    minute = int((await runtime.database.look(clock.now)).timestamp()) // FOLLOW_SECONDS
+    minute = int((await runtime.database.query(clock.now)).timestamp()) // FOLLOW_SECONDS
     await follow_peers(runtime, minute)
 
 
@@ -125,8 +125,8 @@ async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
     With `minute` only those whose turn it is. A new key of a log signs beside the former one for days. A new key of a witness is in
     what is compared: both are read at once then.
     """
-    known = await runtime.database.look(store.newly_read)
-    found = [peer for peer in await runtime.database.look(federation.peers) if peer.is_open]
+    known = await runtime.database.query(store.newly_read)
+    found = [peer for peer in await runtime.database.query(federation.peers) if peer.is_open]
     followed = [
         peer
         for peer in found
@@ -135,7 +135,7 @@ async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
         or _is_turn(runtime.settings.ledger_id, peer.ledger_id, minute)
     ]
     turns = asyncio.Semaphore(AT_ONCE)
-    own = await runtime.database.look(store.roots)
+    own = await runtime.database.query(store.roots)
 
     async def follow(peer: federation.PeerRecord) -> None:
         async with turns:
@@ -174,7 +174,7 @@ async def withdraw_unstated_keys(tx: Tx, peer_id: int, kids: Collection[str]) ->
 
 async def _read_stated_keys(runtime: Runtime, job: Job) -> None:
     try:
-        peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, int(job.key)))
+        peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, int(job.key)))
     except federation.PeerUnknown:
         return
     witness = await _witness_of(runtime, peer)
@@ -190,11 +190,11 @@ PEER_KEYS = LeasedKind(
 
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> bool:
     """Return whether the keys were read."""
-    began = await runtime.database.look(clock.now)
+    began = await runtime.database.query(clock.now)
     kept = await _read_keys(runtime, peer, witness)
     if kept is None:
         return False
-    await runtime.database.act_at_once(lambda tx: store.keep_peer_log(tx, kept, began))
+    await runtime.database.execute(lambda tx: store.keep_peer_log(tx, kept, began))
     return True
 
 
@@ -253,7 +253,7 @@ async def _compare(
         return
     assert peer.ledger_id is not None
     fork = Fork(origin, kind, own.note, other.note, peer.ledger_id)
-    if await runtime.database.act(lambda tx: store.keep_fork(tx, fork)):
+    if await runtime.database.transaction(lambda tx: store.keep_fork(tx, fork)):
         _log.critical("a log has forked", origin=origin, kind=kind, other_witness=peer.ledger_id)
 
 

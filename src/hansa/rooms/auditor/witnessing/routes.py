@@ -85,7 +85,7 @@ async def cosign_checkpoint(_: Public, request: Request) -> Response:
 )
 async def read_witness(_: Public, db: Db, settings: Config) -> Response:
     """The registry as a witness: its key, and the logs that it cosigns."""
-    key, logs = await db.look(lambda tx: cosigning.read_witness(tx, settings.ledger_id))
+    key, logs = await db.query(lambda tx: cosigning.read_witness(tx, settings.ledger_id))
     return Response(WitnessOut.of(key, logs).model_dump_json(), media_type="application/json", headers=FRESH)
 
 
@@ -93,7 +93,7 @@ async def read_witness(_: Public, db: Db, settings: Config) -> Response:
 async def read_log_witnesses(_: Public, response: Response, db: Db, settings: Config) -> LogWitnessesOut:
     """The witnesses that cosign the log of this registry, and what each cosigned last."""
     response.headers.update(FRESH)
-    return LogWitnessesOut.of(await db.look(lambda tx: list_log_witnesses(tx, settings)))
+    return LogWitnessesOut.of(await db.query(lambda tx: list_log_witnesses(tx, settings)))
 
 
 @witness_router.get(
@@ -106,7 +106,7 @@ async def read_log_witnesses(_: Public, response: Response, db: Db, settings: Co
 )
 async def read_cosigned_checkpoint(_: Public, db: Db, origin: Origin) -> Response:
     """The checkpoint of another log that was cosigned last, with the log's signature, as it was shown to this registry."""
-    found = await db.look(lambda tx: seen_checkpoint(tx, origin))
+    found = await db.query(lambda tx: seen_checkpoint(tx, origin))
     if found is None:
         raise NothingCosigned
     return Response(found.note, media_type="text/plain; charset=utf-8", headers=FRESH)
@@ -116,7 +116,7 @@ async def read_cosigned_checkpoint(_: Public, db: Db, origin: Origin) -> Respons
 async def read_log_forks(_: Public, response: Response, db: Db, settings: Config) -> LogForksOut:
     """The logs of others that have forked, with both copies as evidence."""
     response.headers.update(FRESH)
-    return LogForksOut.of(await db.look(list_forks), settings.ledger_id)
+    return LogForksOut.of(await db.query(list_forks), settings.ledger_id)
 
 
 @witness_router.get(

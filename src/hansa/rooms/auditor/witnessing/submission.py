@@ -43,8 +43,8 @@ def read_submission(body: bytes) -> Submission:
         )
     except UnicodeDecodeError:
         raise SubmissionInvalid("The body is not valid UTF-8.") from None
-    except log.BadCheckpoint as trouble:
-        raise SubmissionInvalid(f"The body is invalid: {trouble}.") from None
+    except log.BadCheckpoint as error:
+        raise SubmissionInvalid(f"The body is invalid: {error}.") from None
 
 
 def written(old_size: int, hashes: Sequence[bytes], note: str) -> bytes:

@@ -48,10 +48,10 @@ def decode(text: str) -> Place:
 def moment_in(text: str) -> datetime | None:
     """The time that `since` states, in UTC; None where it is a place. Raises: CursorInvalid out of range."""
     try:
-        moment = datetime.fromisoformat(text.replace(" ", "+"))
+        timestamp = datetime.fromisoformat(text.replace(" ", "+"))
     except ValueError:
         return None
     try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return timestamp.replace(tzinfo=UTC) if timestamp.tzinfo is None else timestamp.astimezone(UTC)
     except OverflowError:
         raise CursorInvalid(field="since") from None

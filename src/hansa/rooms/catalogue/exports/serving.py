@@ -67,7 +67,7 @@ async def _empty_page(
     runtime: Runtime, asked: Place, has_news: Callable[[Tx, Place], Awaitable[tuple[bool, int, datetime]]]
 ) -> bytes | None:
     """The page where nothing is new after a place, which is what peers find at nearly every look, by one statement; else None."""
-    is_new, epoch, now = await runtime.database.look(lambda tx: has_news(tx, asked))
+    is_new, epoch, now = await runtime.database.query(lambda tx: has_news(tx, asked))
     return None if is_new or asked.epoch != epoch else _written([], asked, now, more=False)
 
 
@@ -108,10 +108,10 @@ async def card_ranges(tx: Tx, prefix: str) -> tuple[int, datetime, list[Range]]:
 async def _place_of_cards(tx: Tx, since: str | None, epoch: int) -> Place:
     if not since:
         return Place(epoch)
-    moment = moment_in(since)
-    if moment is None:
+    timestamp = moment_in(since)
+    if timestamp is None:
         return _in_epoch(decode(since), epoch)
-    return Place(epoch, max(0, await store.position_since(tx, moment) - 1), 2**63 - 1)
+    return Place(epoch, max(0, await store.position_since(tx, timestamp) - 1), 2**63 - 1)
 
 
 def _in_epoch(place: Place, epoch: int) -> Place:

@@ -111,9 +111,9 @@ async def epoch_and_time(tx: Tx) -> tuple[int, datetime]:
     return await first_position(tx), await clock.now(tx)
 
 
-async def position_since(tx: Tx, moment: datetime) -> int:
-    """Every change since that moment has this position or a later one."""
-    position: int = await tx.fetchval(_POSITION_SINCE, moment)
+async def position_since(tx: Tx, timestamp: datetime) -> int:
+    """Every change since that timestamp has this position or a later one."""
+    position: int = await tx.fetchval(_POSITION_SINCE, timestamp)
     return position
 
 

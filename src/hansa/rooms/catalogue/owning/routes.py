@@ -69,7 +69,9 @@ async def create(
     owners: Owners,
 ) -> Response:
     """Create the card of an own agent, or a listing card, which belongs to no agent."""
-    card = await db.act(lambda tx: create_card(tx, body.request_card(), developer.id, settings, owners))
+    card = await db.transaction(
+        lambda tx: create_card(tx, body.request_card(), developer.id, settings, owners)
+    )
     answer = _answer(request, card, settings)
     answer.headers["Location"] = f"/api/v1/agent-cards/{card.id}"
     answer.status_code = 201
@@ -107,7 +109,7 @@ async def edit(
 ) -> Response:
     """Replace the document of an own card, or activate or deactivate it. Other members of the body have no effect."""
     editor = _editor(developer, card_id, if_match, settings)
-    card = await db.act(lambda tx: edit_card(tx, editor, body.edit(), owners))
+    card = await db.transaction(lambda tx: edit_card(tx, editor, body.edit(), owners))
     return _answer(request, card, settings)
 
 
@@ -137,7 +139,7 @@ async def set_listing(
 ) -> Response:
     """Hide an own card from discovery, search and counts, or show it again. It stays readable by its DID."""
     editor = _editor(developer, card_id, if_match, settings)
-    card = await db.act(lambda tx: list_or_unlist(tx, editor, owners, unlisted=body.unlisted))
+    card = await db.transaction(lambda tx: list_or_unlist(tx, editor, owners, unlisted=body.unlisted))
     return _answer(request, card, settings)
 
 
@@ -152,7 +154,7 @@ async def delete(
 ) -> None:
     """Deactivate an own card. The agent keeps working, and its owner can activate the card again."""
     editor = _editor(developer, card_id, if_match, settings)
-    await db.act(lambda tx: delete_card(tx, editor, owners))
+    await db.transaction(lambda tx: delete_card(tx, editor, owners))
 
 
 def _editor(developer: Developer, card_id: str, if_match: str | None, settings: Config) -> Editor:

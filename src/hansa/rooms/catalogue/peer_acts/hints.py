@@ -46,19 +46,19 @@ NOTICES = Reactor(
 
 async def _send_hint(runtime: Runtime, job: Job) -> None:
     try:
-        peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, int(job.key)))
+        peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, int(job.key)))
     except federation.PeerUnknown:
         return
     place, begun = await runtime.database.read(_place_and_time)
     try:
         hint = {"next": place, **await federation.stated_in_hint(runtime)}
         answer = await federation.call_peer(runtime, peer, "POST", PATH, hint, limits=LIMITS)
-    except (OutgoingTrouble, PeerClosed, federation.FederationOff, federation.CardUnsigned) as trouble:
+    except (OutgoingTrouble, PeerClosed, federation.FederationOff, federation.CardUnsigned) as error:
         if job.attempts < ATTEMPTS:
-            raise PutOff(f"The peer was not notified: {type(trouble).__name__}.") from None
+            raise PutOff(f"The peer was not notified: {type(error).__name__}.") from None
         return
     if answer.status == OK:
-        await runtime.database.act(lambda tx: store.note_notified(tx, peer.id, begun))
+        await runtime.database.transaction(lambda tx: store.note_notified(tx, peer.id, begun))
 
 
 async def _place_and_time(tx: Tx) -> tuple[str, datetime]:

@@ -29,13 +29,13 @@ OK = 200
 async def send_receipts(runtime: Runtime, peer: PeerRecord) -> None:
     """Return every receipt that is due to the peer. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
     signatory = federation.SIGNATORY.of(runtime)
-    while acts := await runtime.database.look(lambda tx: store.due_receipts(tx, peer.id, SENT_AT_ONCE)):
+    while acts := await runtime.database.query(lambda tx: store.due_receipts(tx, peer.id, SENT_AT_ONCE)):
         key = await signatory.present_key()
         receipts = [_signed(act, key, runtime.settings.ledger_id) for act in acts]
         answer = await federation.call_peer(runtime, peer, "POST", PATH, {"receipts": receipts})
         if answer.status != OK:
             return
-        await runtime.database.act(partial(store.note_receipted, ids=[act.id for act in acts]))
+        await runtime.database.transaction(partial(store.note_receipted, ids=[act.id for act in acts]))
 
 
 async def receive_receipts(tx: Tx, peer: PeerRecord, texts: Sequence[str]) -> int:
@@ -78,10 +78,10 @@ def _receipt(payload: Any, text: str, ledger_id: str | None) -> Receipt | None:
 
 def _moment(text: object) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+        timestamp = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
-    return moment if moment is not None and moment.tzinfo is not None else None
+    return timestamp if timestamp is not None and timestamp.tzinfo is not None else None
 
 
 def _signed(act: AppliedAct, key: federation.SigningKey, ledger_id: str) -> str:

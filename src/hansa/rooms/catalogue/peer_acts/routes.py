@@ -42,7 +42,7 @@ async def receive_hint_of_peer(peer: CurrentPeer, body: HintIn, db: Db, request:
         return await receive_hint(tx, peer, body.next) or is_new
 
     peer.require_open()
-    return HintOut(accepted=await db.act(receive))
+    return HintOut(accepted=await db.transaction(receive))
 
 
 @peer_router.post("/enforcement/receipts", responses=problems(*REFUSALS))
@@ -51,9 +51,9 @@ async def receive_receipts_of_peer(
 ) -> ReceiptsOut:
     """Return receipts of the acts of this registry that the peer applied."""
     caller.require_open()
-    known = await db.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    known = await db.query(lambda tx: federation.peer_by_id(tx, caller.id))
     peer = await federation.with_present_keys(runtime_of(request), known, body.receipts)
-    return ReceiptsOut(stored=await db.act(lambda tx: receive_receipts(tx, peer, body.receipts)))
+    return ReceiptsOut(stored=await db.transaction(lambda tx: receive_receipts(tx, peer, body.receipts)))
 
 
 @router.get(

@@ -24,8 +24,8 @@ LIMITS = CallLimits(seconds=5.0, body_bytes=64 * 1024)
 
 async def peers_with_acts(runtime: Runtime) -> list[int]:
     """The open peers that have acts which were not read, or did not answer. Never within a transaction."""
-    found = await runtime.database.look(federation.peers)
-    places = await runtime.database.look(store.acts_places)
+    found = await runtime.database.query(federation.peers)
+    places = await runtime.database.query(store.acts_places)
     looked_at = [peer for peer in found if peer.is_open and peer.id in places]
     unread = [peer.id for peer in looked_at if places[peer.id] is None]
     sinces = {peer.id: since for peer in looked_at if (since := places[peer.id]) is not None}

@@ -70,7 +70,7 @@ async def _unlisted_before_known(reading: Reading, page: JudgedPage) -> list[dic
     hidden = [item["did"] for item in page.items if _is_unlisted(item)]
     if not hidden:
         return []
-    known = await reading.runtime.database.look(lambda tx: stored_versions(tx, hidden))
+    known = await reading.runtime.database.query(lambda tx: stored_versions(tx, hidden))
     unknown = [did for did in hidden if did not in known]
     found: list[dict[str, Any]] = []
     for start in range(0, len(unknown), NAMED_AT_ONCE):
@@ -121,13 +121,13 @@ def _origin_of(peer: PeerRecord, ledger_id: str, namespace: str) -> Origin:
 
 
 async def _leave_out_unclaimed(reading: Reading, page: JudgedPage) -> None:
-    """Within the own trust domain a registry speaks for the DIDs that it claimed at the frame. Raises: FrameSilent."""
+    """Within the own trust domain a registry speaks for the DIDs that it claimed at the frame. Raises: FrameUnavailable."""
     settings, peer = reading.runtime.settings, reading.peer
     if peer.trust_domain != settings.trust_domain:
         return
     dids = [item["did"] for item in page.items]
     await federation.learn_holders(reading.runtime, dids)
-    holders = await reading.runtime.database.look(lambda tx: federation.held_elsewhere(tx, dids))
+    holders = await reading.runtime.database.query(lambda tx: federation.held_elsewhere(tx, dids))
     claimed = [item for item in page.items if holders.get(item["did"]) == peer.spiffe_id]
     unclaimed = len(page.items) - len(claimed)
     if unclaimed:
@@ -153,7 +153,7 @@ async def apply_range(reading: Reading, prefix: str, pages: Sequence[JudgedPage]
         if not await _apply(reading, moves, page):
             return
     present = [item["did"] for page in pages for item in page.items]
-    reading.outcome.changed += await reading.runtime.database.act(
+    reading.outcome.changed += await reading.runtime.database.transaction(
         lambda tx: store.remove_absent(tx, reading.origin.ledger_id, prefix, present)
     )
 
@@ -170,7 +170,7 @@ async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> b
         await _keep_evidence(tx, reading.peer.id, page.refused_card)
         return await state(tx, reading, page.statuses, are_acts=True)
 
-    acts = await reading.runtime.database.act(apply)
+    acts = await reading.runtime.database.transaction(apply)
     if acts is None:
         return False
     reading.outcome.refused.update(page.refused)
@@ -189,7 +189,9 @@ async def state(tx: Tx, reading: Reading, stated: Sequence[Stated], *, are_acts:
 async def refuse(reading: Reading, reason: str) -> None:
     """Count that a page, or the peer's feed as a whole, was refused."""
     reading.outcome.refused[reason] += 1
-    await reading.runtime.database.act(lambda tx: federation.count_refusal(tx, reading.peer.id, reason))
+    await reading.runtime.database.transaction(
+        lambda tx: federation.count_refusal(tx, reading.peer.id, reason)
+    )
 
 
 class _Applied(NamedTuple):
@@ -222,7 +224,7 @@ async def _apply(reading: Reading, move: Callable[[Tx], Awaitable[bool]], page: 
         await _keep_evidence(tx, reading.peer.id, page.refused_card or result.refused_card)
         return _Applied(result.written, result.hidden, refused, acts)
 
-    applied = await reading.runtime.database.act(apply)
+    applied = await reading.runtime.database.transaction(apply)
     if applied is None:
         return False
     outcome = reading.outcome

@@ -25,7 +25,7 @@ PAGES_MAX = 1_000
 
 async def sync_peer(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
     """Read everything new. Raises: OutgoingTrouble, PeerClosed, FederationOff."""
-    await runtime.database.act_at_once(lambda tx: store.begin(tx, [peer.id]))
+    await runtime.database.execute(lambda tx: store.begin(tx, [peer.id]))
     reading = await _begin(runtime, peer)
     if isinstance(reading, SyncOutcome):
         return reading
@@ -57,7 +57,7 @@ async def _begin(runtime: Runtime, peer: PeerRecord) -> Reading | SyncOutcome:
         return Reading.of(runtime, peer)
     except PageRefused as refusal:
         reason = refusal.reason
-        await runtime.database.act(lambda tx: federation.count_refusal(tx, peer.id, reason))
+        await runtime.database.transaction(lambda tx: federation.count_refusal(tx, peer.id, reason))
         return SyncOutcome(refused=Counter({reason: 1}))
 
 
@@ -123,9 +123,9 @@ async def _fetch_cards(reading: Reading, since: str | None, size: int) -> Judged
     while True:
         try:
             return await pages.fetch_page(reading, pages.CARDS_PATH, since, size)
-        except (AnswerTooLarge, OutgoingTimeout) as trouble:
+        except (AnswerTooLarge, OutgoingTimeout) as error:
             if size == rules.PAGE_SIZE_MIN:
-                if isinstance(trouble, AnswerTooLarge):
+                if isinstance(error, AnswerTooLarge):
                     raise PageRefused("page_too_large") from None
                 raise
             size = max(rules.PAGE_SIZE_MIN, size // 2)
@@ -136,12 +136,12 @@ async def _finish(reading: Reading) -> None:
     progress = await _progress(reading)
     if progress is not None and progress.is_reconciled_now:
         await reconcile(reading)
-    await reading.runtime.database.act_at_once(lambda tx: federation.note_synced(tx, [reading.peer.id]))
+    await reading.runtime.database.execute(lambda tx: federation.note_synced(tx, [reading.peer.id]))
 
 
 async def _begin_anew(reading: Reading, page: JudgedPage, *, is_restored: bool) -> None:
     ledger_id = reading.origin.ledger_id
-    await reading.runtime.database.act(
+    await reading.runtime.database.transaction(
         lambda tx: store.begin_anew(tx, reading.peer.id, ledger_id, page, is_restored=is_restored)
     )
 
@@ -153,8 +153,8 @@ async def _set_page_size(reading: Reading, size: int, seconds: float) -> None:
 
 
 async def _store_page_size(reading: Reading, size: int) -> None:
-    await reading.runtime.database.act(lambda tx: store.set_page_size(tx, reading.peer.id, size))
+    await reading.runtime.database.transaction(lambda tx: store.set_page_size(tx, reading.peer.id, size))
 
 
 async def _progress(reading: Reading) -> Progress | None:
-    return await reading.runtime.database.look(lambda tx: store.progress(tx, reading.peer.id))
+    return await reading.runtime.database.query(lambda tx: store.progress(tx, reading.peer.id))

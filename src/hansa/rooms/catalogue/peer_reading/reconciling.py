@@ -36,12 +36,12 @@ async def reconcile(reading: Reading) -> None:
                 await _read_range(reading, part.prefix)
             else:
                 waiting.append(part.prefix)
-    await reading.runtime.database.act(lambda tx: store.note_reconciled(tx, reading.peer.id))
+    await reading.runtime.database.transaction(lambda tx: store.note_reconciled(tx, reading.peer.id))
 
 
 async def _ranges_here(reading: Reading, prefix: str) -> list[Range]:
     ledger_id = reading.origin.ledger_id
-    return await reading.runtime.database.look(lambda tx: ranges_of_mirrors(tx, prefix, ledger_id))
+    return await reading.runtime.database.query(lambda tx: ranges_of_mirrors(tx, prefix, ledger_id))
 
 
 async def _ranges_at_peer(reading: Reading, prefix: str) -> list[Range]:

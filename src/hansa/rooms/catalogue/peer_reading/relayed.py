@@ -63,17 +63,17 @@ async def read_relayed(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
         await _read(_Relay(runtime, peer), outcome)
     except PageRefused as refusal:
         refused = {refusal.reason: 1}
-        await runtime.database.act(lambda tx: _count(tx, peer, refused))
+        await runtime.database.transaction(lambda tx: _count(tx, peer, refused))
         outcome.refused.update(_named(refused))
     return outcome
 
 
 async def _read(relay: _Relay, outcome: SyncOutcome) -> None:
     database, peer = relay.runtime.database, relay.peer
-    await database.act_at_once(lambda tx: store.try_troubled_again(tx, peer.id, TROUBLED_AGAIN_SECONDS))
+    await database.execute(lambda tx: store.try_troubled_again(tx, peer.id, TROUBLED_AGAIN_SECONDS))
     endless = Endless()
     for _ in range(PAGES_MAX):
-        place = await database.look(lambda tx: store.place(tx, peer.id))
+        place = await database.query(lambda tx: store.place(tx, peer.id))
         if place is None:
             return
         since, epoch = place
@@ -82,7 +82,7 @@ async def _read(relay: _Relay, outcome: SyncOutcome) -> None:
             return
         if page.epoch != epoch:
             begun = page.epoch
-            await database.act(lambda tx, begun=begun: store.begin_anew(tx, peer.id, begun))  # type: ignore[misc]
+            await database.transaction(lambda tx, begun=begun: store.begin_anew(tx, peer.id, begun))  # type: ignore[misc]
             if since is not None:
                 continue
         endless.require_progress(since, page)
@@ -219,7 +219,7 @@ async def _apply(
             await store.begin_anew(tx, relay.peer.id, page.epoch)
         return applied
 
-    return await relay.runtime.database.act(apply)
+    return await relay.runtime.database.transaction(apply)
 
 
 def _was_left_out(before: KeptHome | None, relay: PeerRecord) -> bool:

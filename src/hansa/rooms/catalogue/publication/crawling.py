@@ -78,4 +78,4 @@ def _address(page: PageOfAgent) -> str:
 
 
 async def _some_pages(database: Database, after: int, last: int) -> list[PageOfAgent]:
-    return await database.look(lambda tx: store.pages_between(tx, after, last, READ_AT_ONCE))
+    return await database.query(lambda tx: store.pages_between(tx, after, last, READ_AT_ONCE))

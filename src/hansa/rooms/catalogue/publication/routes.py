@@ -55,7 +55,7 @@ async def read_agent_descriptions(
     after: Annotated[int, Query(ge=0, le=BIGINT_MAX, description="The `next` of the previous page.")] = 0,
 ) -> Response:
     """The agents of this registry, as the Agent Network Protocol discovers them: links to their descriptions."""
-    page = await db.look(lambda tx: described_page(tx, after))
+    page = await db.query(lambda tx: described_page(tx, after))
     base = settings.base_url
     content = AgentDescriptions.of(page, after=after, here=base + DESCRIPTIONS_AT, api=base + API)
     return document(request, content, media_type=LinkedData.media_type, keep=REVALIDATE_EACH_TIME)
@@ -76,7 +76,7 @@ async def read_robots(request: Request, settings: Config, _: Public) -> Response
 @router.get("/sitemap.xml", response_class=Response, responses={**XML_ANSWER, **TAGGED})
 async def read_sitemap_index(request: Request, db: Db, settings: Config, _: Public) -> Response:
     """The index of the sitemap."""
-    index = await db.look(lambda tx: crawling.sitemap_index(tx, settings))
+    index = await db.query(lambda tx: crawling.sitemap_index(tx, settings))
     return document(request, index, media_type=XML, keep=REVALIDATE_EACH_TIME)
 
 

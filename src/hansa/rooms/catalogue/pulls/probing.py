@@ -24,7 +24,7 @@ async def probe(runtime: Runtime, visit: Visit) -> str:
     sign = await _call(runtime.outgoing, visit) if is_open else None
     interval = runtime.settings.card_liveness_interval_seconds
     async with WRITING.of(runtime):
-        return await runtime.database.act(lambda tx: settle(tx, visit, sign, interval))
+        return await runtime.database.transaction(lambda tx: settle(tx, visit, sign, interval))
 
 
 async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int) -> str:
@@ -61,8 +61,8 @@ async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:
         answer = await outgoing.post(
             question.url, question.body, named_by=NamedBy.USER, headers=question.headers, limits=LIMITS
         )
-    except OutgoingTrouble as trouble:
-        return Sign("unreachable", f"The agent gave no answer: {trouble.reason}.")
+    except OutgoingTrouble as error:
+        return Sign("unreachable", f"The agent gave no answer: {error.reason}.")
     return liveness_of(question, answer.status, answer.body, needs_credentials=visit.needs_credentials)
 
 

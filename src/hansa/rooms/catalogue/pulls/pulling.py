@@ -58,7 +58,7 @@ async def pull(runtime: Runtime, visit: Visit) -> str:
     """Pull one card; returns the outcome."""
     if visit.status != "active" or not visit.is_active:
         async with WRITING.of(runtime):
-            return await runtime.database.act(lambda tx: _leave_alone(tx, visit))
+            return await runtime.database.transaction(lambda tx: _leave_alone(tx, visit))
     answered = await ask(
         runtime.outgoing, visit.addresses, visit.remembered, runtime.settings.outgoing_allow_user_hosts
     )
@@ -66,12 +66,10 @@ async def pull(runtime: Runtime, visit: Visit) -> str:
     interval = runtime.settings.card_pull_interval_seconds
     async with WRITING.of(runtime):
         try:
-            return await runtime.database.act(lambda tx: settle(tx, visit, answered, interval))
-        except REFUSALS as trouble:
-            refused = Unserved(
-                "attempted_failed", rules.sentence_cut(f"The card is refused: {trouble.detail}")
-            )
-            return await runtime.database.act(lambda tx: settle(tx, visit, refused, interval))
+            return await runtime.database.transaction(lambda tx: settle(tx, visit, answered, interval))
+        except REFUSALS as error:
+            refused = Unserved("attempted_failed", rules.sentence_cut(f"The card is refused: {error.detail}"))
+            return await runtime.database.transaction(lambda tx: settle(tx, visit, refused, interval))
 
 
 async def settle(tx: Tx, visit: Visit, answered: Served | Unserved, interval_seconds: int) -> str:
@@ -102,22 +100,20 @@ async def _leave_alone(tx: Tx, visit: Visit) -> str:
     return "left_alone"
 
 
-async def _settle_failure(tx: Tx, visit: Visit, trouble: Unserved, interval_seconds: int) -> str:
-    failures = visit.failures + trouble.was_attempted
-    pause = (
-        rules.pull_pause(interval_seconds, failures) if trouble.was_attempted else rules.LOOK_AGAIN_SECONDS
-    )
-    await store.stamp_pull(tx, visit.card_id, trouble.reason, failures, attempted=trouble.was_attempted)
+async def _settle_failure(tx: Tx, visit: Visit, error: Unserved, interval_seconds: int) -> str:
+    failures = visit.failures + error.was_attempted
+    pause = rules.pull_pause(interval_seconds, failures) if error.was_attempted else rules.LOOK_AGAIN_SECONDS
+    await store.stamp_pull(tx, visit.card_id, error.reason, failures, attempted=error.was_attempted)
     planned = await store.end(
         tx,
         visit,
-        trouble.reason,
+        error.reason,
         failures=failures,
-        trouble=trouble.sentence,
-        attempted=trouble.was_attempted,
+        trouble=error.sentence,
+        attempted=error.was_attempted,
     )
     await visit_again(tx, visit, planned, pause, failures)
-    return trouble.reason
+    return error.reason
 
 
 async def _take_over(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -> PullReason:
@@ -175,8 +171,8 @@ async def ask(
             answer = await outgoing.get(
                 place, named_by=NamedBy.USER, headers=_headers(etag), limits=CallLimits(until - monotonic())
             )
-        except OutgoingTrouble as trouble:
-            return _unanswered(trouble)
+        except OutgoingTrouble as error:
+            return _unanswered(error)
         answered = _read(answer, place, etag, addresses)
         if isinstance(answered, Served) or monotonic() >= until:
             break
@@ -193,7 +189,7 @@ async def _with_signature(
         return answered
     if answered.jws is None and not answered.document.get("signatures") and not policy.require:
         return answered
-    known = await runtime.database.look(lambda tx: keys(tx, visit.did))
+    known = await runtime.database.query(lambda tx: keys(tx, visit.did))
     # A large card takes long enough to be judged that others would notice.
     verdict = await asyncio.to_thread(_judged, answered, known)
     if policy.fails(verdict):
@@ -214,12 +210,12 @@ def _headers(etag: str | None) -> dict[str, str]:
     return {"Accept": ACCEPTED, **({"If-None-Match": etag} if etag else {})}
 
 
-def _unanswered(trouble: OutgoingTrouble) -> Unserved:
-    if trouble.reason == "internal_host":
+def _unanswered(error: OutgoingTrouble) -> Unserved:
+    if error.reason == "internal_host":
         return Unserved("internal_host", "The name of the host leads to an address that is not public.")
-    if isinstance(trouble, AddressRefused):
-        return Unserved("attempted_failed", f"The host is not called: {trouble.reason}.")
-    return Unserved("attempted_failed", f"The host gave no answer: {trouble.reason}.")
+    if isinstance(error, AddressRefused):
+        return Unserved("attempted_failed", f"The host is not called: {error.reason}.")
+    return Unserved("attempted_failed", f"The host gave no answer: {error.reason}.")
 
 
 def _read(answer: Answer, place: str, etag: str | None, addresses: Addresses) -> Served | Unserved:
@@ -229,8 +225,8 @@ def _read(answer: Answer, place: str, etag: str | None, addresses: Addresses) ->
         return Unserved("attempted_failed", f"The host answered {answer.status}.")
     try:
         document, jws = _document(answer.body)
-    except (BodyInvalid, JwsUnreadable) as trouble:
-        return Unserved("attempted_failed", rules.sentence_cut(str(trouble)))
+    except (BodyInvalid, JwsUnreadable) as error:
+        return Unserved("attempted_failed", rules.sentence_cut(str(error)))
     checked = check_card(document)
     if checked.card is None:
         sentence = f"The card is refused: {sentence_of(checked.troubles[0])}"

@@ -48,9 +48,9 @@ def visits(
     """The jobs of one errand. `interval`: its setting, seconds; with 0 no visit is made."""
 
     async def run(runtime: Runtime, job: Job) -> None:
-        visit = await runtime.database.look(lambda tx: store.visit_of(tx, job, errand))
+        visit = await runtime.database.query(lambda tx: store.visit_of(tx, job, errand))
         if visit is None:
-            await runtime.database.act(lambda tx: jobs.conclude(tx, job))
+            await runtime.database.transaction(lambda tx: jobs.conclude(tx, job))
         else:
             card_visits_total.labels(errand, await make_visit(runtime, visit)).inc()
 

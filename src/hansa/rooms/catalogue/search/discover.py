@@ -31,7 +31,7 @@ async def read_found(db: Database, hits: Hits) -> tuple[Discovery, Mapping[int, 
     """What was found, as it is now, and which version of each card was read."""
     if not hits.cards:
         return Discovery([], hits.total, hits.facets), {}
-    cards = await db.look(lambda tx: store.page(tx, hits.numbers))
+    cards = await db.query(lambda tx: store.page(tx, hits.numbers))
     explainer = Explainer(hits.parsed, hits.unknown)
     results = [_found(cards[number], score, explainer) for number, score in hits.cards if number in cards]
     versions = {number: card["version"] for number, card in cards.items()}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database
-from hansa.foundation.plumbing.storage.gather import Gathering
 
 from . import store
 from .discover import read_found
@@ -36,7 +36,7 @@ class Answers:
     def __init__(self, searcher: Searcher, database: Database) -> None:
         self._searcher = searcher
         self._database = database
-        self._versions: Gathering[tuple[int, ...], Mapping[int, int]] = Gathering(self._read_versions)
+        self._versions: BatchLoader[tuple[int, ...], Mapping[int, int]] = BatchLoader(self._read_versions)
         self._kept: OrderedDict[tuple[Render, SearchQuery], _Kept] = OrderedDict()
         self._kept_bytes = 0
 
@@ -60,7 +60,7 @@ class Answers:
         self, pages: Sequence[tuple[int, ...]]
     ) -> Mapping[tuple[int, ...], Mapping[int, int]]:
         numbers = list({number for page in pages for number in page})
-        versions = await self._database.look(lambda tx: store.versions(tx, numbers))
+        versions = await self._database.query(lambda tx: store.versions(tx, numbers))
         return {page: {number: versions[number] for number in page if number in versions} for page in pages}
 
     def _keep(self, key: tuple[Render, SearchQuery], kept: _Kept) -> None:

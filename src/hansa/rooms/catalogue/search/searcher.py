@@ -164,10 +164,10 @@ class Searcher:
                 await self.catch_up()
             except asyncio.CancelledError:
                 raise
-            except BaseException as trouble:  # noqa: BLE001
+            except BaseException as error:  # noqa: BLE001
                 # A full disk, say; the index panics where it meets what it does not expect. It answers as it is, and the
                 # next turn comes.
-                pause = self._health.failed(FOLLOWING, trouble)
+                pause = self._health.failed(FOLLOWING, error)
             else:
                 self._health.succeeded(FOLLOWING)
             finally:
@@ -195,7 +195,7 @@ class Searcher:
         if self._index is None or self._index.place is None or self._has_failed or not self._is_complete:
             return False
         begins = self._index.place
-        state = await self._database.look_again(lambda tx: store.state_where_unchanged(tx, begins.cursor))
+        state = await self._database.query_again(lambda tx: store.state_where_unchanged(tx, begins.cursor))
         if state is None or state.name != begins.database_state or state.horizon < begins.cursor:
             return False
         self._clock = state.moment.timestamp() - monotonic()
@@ -264,12 +264,12 @@ class Searcher:
             )
         except asyncio.CancelledError:
             raise
-        except BaseException as trouble:
+        except BaseException as failure:
             # No query is an error: the files of the index must be damaged. A panic is no ordinary exception.
             _log.exception("search index cannot be read and is rebuilt")
             index.distrust()
             self._is_complete, self._has_failed = False, True
-            raise SearchNotReady(retry_after=1) from trouble
+            raise SearchNotReady(retry_after=1) from failure
 
     async def _write(
         self, act: Callable[_Call, _Result], *arguments: _Call.args, **named: _Call.kwargs

@@ -21,8 +21,8 @@ class IndexedWrites:
         self._database = database
         self._searcher = searcher
 
-    async def act(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `Database.act`; returns once the next search of this process finds the change, or after 200 ms.
+    async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """As `Database.transaction`; returns once the next search of this process finds the change, or after 200 ms.
 
         The transaction has ended by then, and no connection is held while waiting. Other processes are notified.
         """
@@ -32,7 +32,7 @@ class IndexedWrites:
             await store.notify_changed(tx)
             return result
 
-        result = await self._database.act(notified)
+        result = await self._database.transaction(notified)
         await self._searcher.include_committed()
         return result
 

@@ -43,7 +43,7 @@ class CardExporter:
     async def export(self, did: str) -> bytes:
         """The signed card of an agent of this registry, as JSON. Raises: CardUnknown, KeyDoesNotOpen, Unavailable."""
         key = await self._signatory.present_key()
-        state = await self._database.look(lambda tx: store.exported_state(tx, did))
+        state = await self._database.query(lambda tx: store.exported_state(tx, did))
         kept = self._kept.get(_name(_require_exported(state, key), key))
         if kept is not None:
             return kept

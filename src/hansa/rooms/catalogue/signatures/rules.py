@@ -35,17 +35,17 @@ def verify_inbound(card: Mapping[str, Any], keys: Sequence[AgentKey]) -> Inbound
     listed = card.get("signatures") or []
     if not isinstance(listed, list) or len(listed) > SIGNATURES_MAX:
         return _failed("malformed", f"signatures is a list of at most {SIGNATURES_MAX}")
-    entries, trouble = _read(listed, KNOWN_PROFILES)
+    entries, error = _read(listed, KNOWN_PROFILES)
     if not entries:
-        return trouble or InboundVerdict("unsigned", None, "the card carries no signature of its agent")
+        return error or InboundVerdict("unsigned", None, "the card carries no signature of its agent")
     return _judged(lambda key: _is_signed(card, entries, key), keys)
 
 
 def verify_jws(payload: bytes, signatures: Sequence[Any], keys: Sequence[AgentKey]) -> InboundVerdict:
     """Judge a card that was served as a JWS with this payload. Reasons as of `judge_inbound`; never raises."""
-    entries, trouble = _read(signatures, None)
+    entries, error = _read(signatures, None)
     if not entries:
-        return trouble or InboundVerdict("unsigned", None, "the JWS carries no signature of the agent")
+        return error or InboundVerdict("unsigned", None, "the JWS carries no signature of the agent")
     return _judged(lambda key: any(entry.is_by(key.public_key, payload) for entry in entries), keys)
 
 
@@ -70,20 +70,20 @@ def _read(
     `profiles`: the canonical forms that an entry may name; None where the signed bytes are given as they are.
     """
     entries: list[DetachedSignature] = []
-    trouble = None
+    error = None
     for entry in listed:
         try:
             read = read_entry(entry)
         except BadEntry as found:
-            trouble = _failed(found.code, str(found))
+            error = _failed(found.code, str(found))
             continue
         if profiles is not None and read.profile not in profiles:
-            trouble = _failed(
+            error = _failed(
                 "unknown_profile", f"the profiles known here are {CARD_PROFILE} and {A2A_PROFILE}"
             )
         elif _OF_A_REGISTRY.match(read.kid or "") is None:
             entries.append(read)
-    return entries, trouble
+    return entries, error
 
 
 def _is_signed(card: Mapping[str, Any], entries: list[DetachedSignature], key: AgentKey) -> bool:

@@ -27,9 +27,9 @@ async def version_of(tx: Tx, key: str, version: int, reader: int | None) -> Card
     return found
 
 
-async def card_document_at(tx: Tx, did: str, moment: datetime) -> CardVersion | None:
-    """What the card of an agent of this registry said at a moment; None where that is not kept, or was erased."""
-    return await store.version_at(tx, did, moment)
+async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion | None:
+    """What the card of an agent of this registry said at a timestamp; None where that is not kept, or was erased."""
+    return await store.version_at(tx, did, timestamp)
 
 
 async def _readable_card(tx: Tx, key: str, reader: int | None) -> Card:

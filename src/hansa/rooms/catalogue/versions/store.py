@@ -150,9 +150,9 @@ async def one_version(tx: Tx, card_id: int, version: int) -> CardVersion | None:
     return None if row is None else _version(row)
 
 
-async def version_at(tx: Tx, did: str, moment: datetime) -> CardVersion | None:
-    """The version that the native card of an agent had at a moment, with its document."""
-    row = await tx.fetchrow(_AT, did, moment)
+async def version_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion | None:
+    """The version that the native card of an agent had at a timestamp, with its document."""
+    row = await tx.fetchrow(_AT, did, timestamp)
     return None if row is None else _version(row)
 
 

@@ -1,10 +1,10 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
-from hansa.rooms.commerce.contracts.abroad.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.attestation_store import attestations_state
 from hansa.rooms.commerce.contracts.contract import Contract, Status
+from hansa.rooms.commerce.contracts.cross_registry_paid import end_by_decision
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
 from hansa.rooms.commerce.contracts.disputing import (
     award,
@@ -20,17 +20,15 @@ from hansa.rooms.commerce.contracts.errors import (
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
-from hansa.rooms.commerce.contracts.forgotten import forgotten_part
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
-from hansa.rooms.commerce.contracts.moves import require_in_time, take
-from hansa.rooms.commerce.contracts.naming import DIGITS_MAX, names_of_parts
+from hansa.rooms.commerce.contracts.lost_after_restore import forgotten_part
 from hansa.rooms.commerce.contracts.page_link import (
     public_contracts_of,
     read_by_ticket,
     read_public_contract,
 )
-from hansa.rooms.commerce.contracts.paid_across import end_by_decision
+from hansa.rooms.commerce.contracts.payment_reference import DIGITS_MAX, names_of_parts
 from hansa.rooms.commerce.contracts.payment_store import (
     is_last_submission_stated,
     overpaid_at,
@@ -47,11 +45,13 @@ from hansa.rooms.commerce.contracts.reading import (
     shown,
 )
 from hansa.rooms.commerce.contracts.records import ContractFilter
+from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
+from hansa.rooms.commerce.contracts.transitions import require_in_time, take
 from hansa.rooms.commerce.contracts.work import submit
 
 __all__ = [

@@ -13,12 +13,12 @@ from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce.bonds import BondAdmits
 from hansa.rooms.commerce.requirement import Required
 
-from . import recorded, rules, store
+from . import events, rules, store
 from .contract import Contract
 from .errors import BondRequired, ContractUnfunded, FundedAcross, TooManyAccepted
-from .moves import Act, Move, move, require_in_time, take
 from .paying import OWNER_KIND
 from .reading import ContractShown
+from .transitions import Act, Move, move, require_in_time, take
 
 HOLD_MARGIN = timedelta(days=1)
 BONDED_VERSION = 2
@@ -48,7 +48,7 @@ async def accept(
     accepted = replace(rules.accepted(contract, did), is_across=abroad is not None, provider_registry=abroad)
     if contract.funded:
         accepted = replace(accepted, hold_id=await _hold(tx, accepted, settings))
-    return await move(tx, contract, accepted, Act("accepted", did), recorded.accepted(accepted))
+    return await move(tx, contract, accepted, Act("accepted", did), events.accepted(accepted))
 
 
 def _stated(required: Required | None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def judge_acceptance(contract: Contract, did: str) -> Move | None:
     if contract.funded or contract.version == BONDED_VERSION:
         return None
     after = rules.accepted(contract, did)
-    return Move(contract, after, Act("accepted", did), recorded.accepted(after))
+    return Move(contract, after, Act("accepted", did), events.accepted(after))
 
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:

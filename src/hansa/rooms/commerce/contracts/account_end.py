@@ -5,8 +5,8 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from . import store
-from .abroad.binding import count_binding_abroad
 from .errors import AgentHasContracts
+from .replicas.binding import count_binding_abroad
 
 
 async def require_unbound(tx: Tx, did: str) -> None:

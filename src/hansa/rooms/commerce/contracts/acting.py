@@ -16,10 +16,10 @@ from hansa.foundation.plumbing.web.limits import LeasedLimit, WriteLimit
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 
+from .approval_batch import answer_of_receipt
+from .deferred_response import Begun, answer_when_decided, contract_json
 from .errors import PaymentNeedsApproval
-from .gathered import answer_of_receipt
 from .reading import ContractShown
-from .when_decided import Begun, answer_when_decided, contract_json
 
 
 class ContractActs(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class ContractAct(msgspec.Struct, frozen=True):
         await self.writes.admit(self.agent.did)
         if gathered is not None and (done := await gathered()) is not None:
             return answer_once(done.answer, replayed=done.replayed)
-        outcome = await self.runtime.database.act(lambda tx: self._recalled_or_done(tx, act))
+        outcome = await self.runtime.database.transaction(lambda tx: self._recalled_or_done(tx, act))
         if isinstance(outcome, agents.Approval):
             raise PaymentNeedsApproval(
                 context={"approval_id": str(outcome.id), "expires_at": outcome.expires_at.isoformat()}

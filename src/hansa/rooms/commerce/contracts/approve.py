@@ -8,11 +8,12 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.rooms import agents, transfers
 
-from . import paying, paying_across, rules
+from . import cross_registry_payment as paying_across
+from . import paying, rules
 from .approved import approve_once_paid
 from .contract import Contract, Status
-from .moves import require_in_time, take
 from .reading import ContractShown
+from .transitions import require_in_time, take
 
 
 @dataclass(frozen=True)

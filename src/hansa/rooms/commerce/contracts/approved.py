@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import recorded, rules, store
+from . import events, rules, store
 from .contract import Contract, Payment, Status
-from .moves import Act, move
 from .reading import ContractShown
+from .transitions import Act, move
 
 
 async def approve_once_paid(
@@ -20,10 +20,10 @@ async def approve_once_paid(
     after = rules.approved(contract, payment)
     milestone = contract.current.index if contract.current else None
     if after.status == Status.COMPLETED:
-        event = recorded.completed(after, counts=counts)
+        event = events.completed(after, counts=counts)
     else:
         assert milestone is not None
-        event = recorded.milestone_approved(after, milestone, payment)
+        event = events.milestone_approved(after, milestone, payment)
     return await move(tx, contract, after, Act("approved", actor, milestone), event)
 
 

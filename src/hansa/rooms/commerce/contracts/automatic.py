@@ -10,7 +10,7 @@ from hansa.rooms import transfers
 from . import payment_store
 from .contract import Contract, Ending
 from .ending import fail
-from .moves import DEADLINES, Act, move
+from .transitions import DEADLINES, Act, move
 
 TRIES = 12
 PAUSE = timedelta(minutes=10)

@@ -8,12 +8,13 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger, transfers
 
-from . import automatic, paying, paying_across, rules, store
+from . import automatic, paying, rules, store
+from . import cross_registry_payment as paying_across
 from .approved import approve_once_paid
 from .contract import Contract, Ending, Status
 from .ending import fail, withdraw
-from .moves import DEADLINES, Act, contract_of_job, move, suspensions_at_deadline
 from .suspension import stop
+from .transitions import DEADLINES, Act, contract_of_job, move, suspensions_at_deadline
 
 # What keeps an automatic approval from being paid: the contract fails instead.
 _UNPAYABLE: tuple[type[Refused], ...] = (

@@ -9,9 +9,9 @@ from hansa.rooms import agents, ledger
 
 from . import paying, rules
 from .contract import Contract, Payment, Status
-from .moves import Act, move
-from .naming import message_of
+from .payment_reference import message_of
 from .suspension import end_of_revoked, on_hold
+from .transitions import Act, move
 
 
 async def dispute(tx: Tx, contract: Contract, dispute_id: int, complainant: str) -> Contract:

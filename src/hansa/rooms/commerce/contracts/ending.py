@@ -6,10 +6,10 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 
-from . import paying, recorded, rules
+from . import events, paying, rules
 from .contract import UNDER_WAY, Contract, Ending, Status
-from .moves import Act, move, require_in_time, take
 from .reading import ContractShown
+from .transitions import Act, move, require_in_time, take
 
 
 async def mark_failed(
@@ -42,10 +42,10 @@ async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: 
     after = rules.failed(contract, because, timedelta(hours=settings.dispute_window_hours))
     if after.hold_release_at is None:
         await paying.free_hold(tx, contract, settings)
-    return await move(tx, contract, after, act, recorded.ended(after))
+    return await move(tx, contract, after, act, events.ended(after))
 
 
 async def withdraw(tx: Tx, contract: Contract, status: Status, because: Ending, act: Act) -> ContractShown:
     """Write the end of a proposal."""
     after = rules.withdrawn(contract, status, because)
-    return await move(tx, contract, after, act, recorded.ended(after))
+    return await move(tx, contract, after, act, events.ended(after))

@@ -47,5 +47,5 @@ def _subset(contract: Contract) -> dict[str, object]:
     }
 
 
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+def _moment(timestamp: datetime) -> str:
+    return timestamp.astimezone(UTC).isoformat(timespec="microseconds")

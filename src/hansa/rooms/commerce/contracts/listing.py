@@ -6,11 +6,11 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
-from .abroad import store as copies
-from .abroad.binding import count_binding_abroad
 from .contract import UNDER_WAY, Contract
 from .reading import ContractShown
 from .records import ContractFilter
+from .replicas import store as copies
+from .replicas.binding import count_binding_abroad
 from .schemas import ContractOut
 
 

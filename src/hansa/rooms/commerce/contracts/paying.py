@@ -13,7 +13,7 @@ from hansa.rooms.commerce import payments
 
 from .contract import Contract, Payment
 from .errors import TokenForFunded
-from .naming import message_of
+from .payment_reference import message_of
 
 PERMISSION = "payment.pay"
 OPERATION = "contract"

@@ -103,8 +103,8 @@ async def surplus_for(tx: Tx, part: PartPaid) -> tuple[UUID, int] | None:
 
 async def overpaid_at(tx: Tx, contract_id: int) -> datetime | None:
     """When the last payment that a contract did not owe came to light."""
-    moment: datetime | None = await tx.fetchval(_OVERPAID_AT, contract_id)
-    return moment
+    timestamp: datetime | None = await tx.fetchval(_OVERPAID_AT, contract_id)
+    return timestamp
 
 
 async def is_last_submission_stated(tx: Tx, contract_id: int) -> bool:

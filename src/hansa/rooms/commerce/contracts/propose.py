@@ -12,12 +12,12 @@ from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, transfers
 
-from . import paying, recorded, rules, store
+from . import events, paying, rules, store
 from .contract import Terms
 from .errors import FundedAcross, ProviderUnknown, TermsInvalid, TooManyProposals
-from .moves import begin
 from .reading import ContractShown
 from .records import NewContract
+from .transitions import begin
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ async def propose(
             return asked
     new = NewContract(terms, settings.settlement_currency, now, abroad)
     contract, line = await store.insert(tx, new)
-    return await begin(tx, contract, line, recorded.proposed(contract))
+    return await begin(tx, contract, line, events.proposed(contract))
 
 
 async def _require_provider(tx: Tx, terms: Terms, settings: Settings) -> str | None:

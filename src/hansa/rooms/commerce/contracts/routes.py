@@ -31,9 +31,10 @@ from hansa.rooms.commerce.payments.errors import (
 from . import errors
 from .accept import accept, judge_acceptance
 from .acting import ContractActs, contract_acts
+from .approval_batch import APPROVALS, Approvals
 from .approve import Approval, approve
+from .contract_batch import CONTRACT_BATCH, ContractBatch, PlainMove, PlainProposal, is_plain
 from .ending import cancel, mark_failed
-from .gathered import APPROVALS, Approvals
 from .paying import PERMISSION, Consent
 from .propose import Proposal, propose
 from .reading import ContractShown
@@ -45,7 +46,6 @@ from .schemas import (
     ReasonIn,
     SubmissionIn,
 )
-from .together import ACTS_TOGETHER, ActsTogether, PlainMove, PlainProposal, is_plain
 from .work import Submission, judge_submission, request_changes, submit
 
 BIGINT_MAX = 2**63 - 1
@@ -56,7 +56,7 @@ ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AdmittedByBond = Annotated[BondAdmits, Depends(BOND_ADMITS.given)]
 Acting = Annotated[ContractActs, Depends(contract_acts)]
 ApprovalsOfHere = Annotated[Approvals, Depends(APPROVALS.given)]
-ActsTogetherOfHere = Annotated[ActsTogether, Depends(ACTS_TOGETHER.given)]
+ActsTogetherOfHere = Annotated[ContractBatch, Depends(CONTRACT_BATCH.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 
 _EVERY_ACT: tuple[type[Refused], ...] = (
@@ -95,7 +95,7 @@ _SPEND_POLICY: tuple[type[Refused], ...] = (
         Forbidden,
         *_SPEND_POLICY,
         errors.ProviderUnknown,
-        federation.FrameSilent,
+        federation.FrameUnavailable,
         errors.FundedAcross,
         transfers.CurrencyDiffers,
         federation.AgentBlocked,

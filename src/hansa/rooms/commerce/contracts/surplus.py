@@ -7,10 +7,10 @@ contract ended otherwise. Units that were committed are not taken back; the paye
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 
-from . import payment_store, recorded
+from . import events, payment_store
 from .contract import Contract
-from .moves import Act, move
 from .records import PartPaid
+from .transitions import Act, move
 
 
 async def record_surplus(
@@ -26,5 +26,5 @@ async def record_surplus(
     payment = await transfers.find_payment(tx, decision.transfer_id)
     assert payment is not None
     act = Act("overpaid", None, part.milestone, note=str(decision.transfer_id))
-    event = recorded.overpaid(contract, part.milestone, payment.amount, decision)
+    event = events.overpaid(contract, part.milestone, payment.amount, decision)
     await move(tx, contract, contract, act, event)

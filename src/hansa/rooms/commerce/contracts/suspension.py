@@ -17,7 +17,7 @@ from hansa.rooms import journal, ledger
 from . import rules, store
 from .contract import OPEN, Contract, Ending, Status
 from .ending import fail, withdraw
-from .moves import Act, keep, take
+from .transitions import Act, keep, take
 
 REVOCATIONS = "commerce: contracts of revoked agents"
 
@@ -83,7 +83,7 @@ async def _end_contracts(runtime: Runtime, job: Job) -> None:
         await end_of_revoked(tx, contract_id, did, runtime.settings)
 
     for contract_id in await runtime.database.read(lambda tx: store.of_party(tx, did, _WITH_DEADLINES)):
-        await runtime.database.act(lambda tx, contract_id=contract_id: end(tx, contract_id))  # type: ignore[misc]
+        await runtime.database.transaction(lambda tx, contract_id=contract_id: end(tx, contract_id))  # type: ignore[misc]
 
 
 def _reason(did: str) -> str:

@@ -7,10 +7,10 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 
-from . import recorded, rules
+from . import events, rules
 from .contract import Contract, Status
-from .moves import Act, Move, move, require_in_time, take
 from .reading import ContractShown
+from .transitions import Act, Move, move, require_in_time, take
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ def _judged(contract: Contract, did: str, submission: Submission) -> Move:
     milestone = contract.current.index if contract.current else None
     after = rules.submitted(contract)
     act = Act("submitted", did, milestone, deliverable=submission.deliverable)
-    return Move(contract, after, act, recorded.submitted(after, milestone))
+    return Move(contract, after, act, events.submitted(after, milestone))
 
 
 async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> ContractShown:
@@ -63,4 +63,4 @@ async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | No
     milestone = contract.current.index if contract.current else None
     after = rules.returned(contract)
     act = Act("changes_requested", agent.did, milestone, note)
-    return await move(tx, contract, after, act, recorded.changes_requested(after, milestone))
+    return await move(tx, contract, after, act, events.changes_requested(after, milestone))

@@ -59,7 +59,7 @@ async def approve_award_of_ruling(
     dispute_id: DisputeId, administrator: Treasurer, config: Config, db: Db
 ) -> AwardOut:
     """Issue an award to the complainant. The administrator is another one than that of the ruling."""
-    return AwardOut.of(await db.act(lambda tx: approve_award(tx, administrator, dispute_id, config)))
+    return AwardOut.of(await db.transaction(lambda tx: approve_award(tx, administrator, dispute_id, config)))
 
 
 @award_router.post("/{dispute_id}/reject", responses=problems(*DECIDING, BodyInvalid))
@@ -67,4 +67,6 @@ async def reject_award_of_ruling(
     dispute_id: DisputeId, body: AwardReasonIn, administrator: Treasurer, db: Db
 ) -> AwardOut:
     """Issue nothing more for a ruling. The administrator is another one than that of the ruling."""
-    return AwardOut.of(await db.act(lambda tx: reject_award(tx, administrator, dispute_id, body.reason)))
+    return AwardOut.of(
+        await db.transaction(lambda tx: reject_award(tx, administrator, dispute_id, body.reason))
+    )

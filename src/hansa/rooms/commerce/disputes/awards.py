@@ -11,11 +11,11 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.commerce import contracts, settlements
+from hansa.rooms.commerce import contracts, slash_settlements
 from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
 
 from . import recorded, rules, store
-from .abroad import Abroad, abroad_of, payment_names
+from .cross_registry import Abroad, abroad_of, payment_names
 from .dispute import Decision, Dispute, Funds, Outcome
 from .funds import funds_of
 from .rules import names_so_far
@@ -71,7 +71,7 @@ class Awards(msgspec.Struct, frozen=True):
         hold_id = await contracts.held_for(tx, contract) if contract is not None and is_held else None
         names = await payment_names(tx, dispute, contract)
         from_hold = ZERO if contract is None or hold_id is None else contract.unpaid
-        earlier = await settlements.compensated_before(tx, names)
+        earlier = await slash_settlements.compensated_before(tx, names)
         if dispute.payment is not None:
             earlier += await store.compensated(tx, names_so_far(dispute.payment))
         filed = Funds(dispute.paid_amount or ZERO, dispute.held_amount or ZERO)

@@ -208,12 +208,12 @@ async def _offer(
 ) -> dict[str, Any] | None:
     """The card of the paid agent as it was when the terms were set; a later change of the card changes no offer."""
     if contract is not None:
-        did, moment = contract["provider_did"], contract["created_at"]
+        did, timestamp = contract["provider_did"], contract["created_at"]
     elif token is not None:
-        did, moment = token["payee_did"], token["created_at"]
+        did, timestamp = token["payee_did"], token["created_at"]
     else:
         return None
-    found = await catalogue.card_document_at(tx, did, datetime.fromisoformat(moment))
+    found = await catalogue.card_document_at(tx, did, datetime.fromisoformat(timestamp))
     if found is None:
         return None
     return {
@@ -279,5 +279,5 @@ def _amount(amount: Minor | None) -> str | None:
     return None if amount is None else format_amount(amount)
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+def _iso(timestamp: datetime | None) -> str | None:
+    return None if timestamp is None else timestamp.isoformat()

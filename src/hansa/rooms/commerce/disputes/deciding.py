@@ -19,9 +19,16 @@ from hansa.rooms.commerce import contracts
 from hansa.rooms.commerce.slash_bond import SlashBond
 
 from . import deposits, recorded, rules
-from .abroad import SlashedHere, ask_to_slash, award, require_awardable, require_not_paid, require_settleable
 from .awards import Awards, Moved
 from .bundle import proposal_for
+from .cross_registry import (
+    SlashedHere,
+    ask_to_slash,
+    award,
+    require_awardable,
+    require_not_paid,
+    require_settleable,
+)
 from .dispute import Decision, Dispute, DisputeStatus, Ruling
 from .moves import DEADLINES, begin_voting, move, take
 from .reading import with_evidence

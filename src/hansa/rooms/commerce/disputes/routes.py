@@ -97,7 +97,7 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
         errors.PayerOnly,
         errors.DepositUncovered,
         errors.DefendantUnknown,
-        federation.FrameSilent,
+        federation.FrameUnavailable,
         errors.PaymentUnknown,
         errors.NotAParty,
         errors.PaymentNotEnded,
@@ -245,7 +245,7 @@ async def read_bundle_of_dispute(
 )
 async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administrator, db: Db) -> DisputeOut:
     """End the time for evidence."""
-    return DisputeOut.of(await db.act(lambda tx: open_voting(tx, administrator, dispute_id)))
+    return DisputeOut.of(await db.transaction(lambda tx: open_voting(tx, administrator, dispute_id)))
 
 
 @admin_router.put(
@@ -277,7 +277,7 @@ async def rule_on_dispute(
 ) -> DisputeOut:
     """Rule. Units, contract and dispute change in one transaction; the same ruling again changes nothing."""
     ordered = Ordered(dispute_id, body.decision())
-    ruled = await db.act(lambda tx: rule(tx, administrator, ordered, slash_bond, config))
+    ruled = await db.transaction(lambda tx: rule(tx, administrator, ordered, slash_bond, config))
     return DisputeOut.of(ruled)
 
 

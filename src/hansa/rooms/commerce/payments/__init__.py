@@ -1,11 +1,10 @@
 """Payments for calls: single-use tokens, from their authorization to their settlement."""
 
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
-from hansa.rooms.commerce.payments.answers import settle_and_answer
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
+from hansa.rooms.commerce.payments.cross_registry_settlement import begin_within, end_by_decision
 from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
-from hansa.rooms.commerce.payments.known import KnownTokens
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
@@ -28,7 +27,8 @@ from hansa.rooms.commerce.payments.rules import (
     use_for_part,
 )
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
-from hansa.rooms.commerce.payments.settlements import (
+from hansa.rooms.commerce.payments.settle_request import settle_and_answer
+from hansa.rooms.commerce.payments.settlement_worker import (
     HAS_LEFT,
     HAS_OVERDUE,
     SETTLEMENTS,
@@ -36,9 +36,9 @@ from hansa.rooms.commerce.payments.settlements import (
     end_overdue,
     resume_settlements,
 )
-from hansa.rooms.commerce.payments.settling_across import begin_within, end_by_decision
 from hansa.rooms.commerce.payments.store import HAS_DUE
 from hansa.rooms.commerce.payments.store import named as named_tokens
+from hansa.rooms.commerce.payments.verified_token_cache import VerifiedTokenCache
 from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
 
 JOBS: tuple[JobKind, ...] = (
@@ -56,7 +56,6 @@ __all__ = [
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
-    "KnownTokens",
     "Presented",
     "ReceiptUnknown",
     "SettleOrder",
@@ -64,6 +63,7 @@ __all__ = [
     "Terms",
     "Token",
     "TokenExpired",
+    "VerifiedTokenCache",
     "Verifier",
     "VerifyOrder",
     "authorize",

@@ -44,7 +44,7 @@ from .service_call import (
     interface_of,
     read_answer,
 )
-from .settlements import SETTLEMENTS
+from .settlement_worker import SETTLEMENTS
 
 ROUTE = "/a2a-payment/buy"
 SEALED_FOR = "answer of a purchase"
@@ -110,7 +110,7 @@ class Purchases:
                 return await self._known(tx, request, UUID(json.loads(known)["token_id"]))
             return await self._begin(tx, agent, order, presented, request)
 
-        done = await self._runtime.database.act(begun)
+        done = await self._runtime.database.transaction(begun)
         if isinstance(done, agents.Approval):
             _require_approval(done)
         if isinstance(done, Purchase):
@@ -126,7 +126,7 @@ class Purchases:
                 await self._keep(tx, request, answer)
             return token
 
-        token = await self._runtime.database.act(ended)
+        token = await self._runtime.database.transaction(ended)
         if token.status == "settling":
             settlements = SETTLEMENTS.of(self._runtime)
             settlements.start(token.id)
@@ -187,8 +187,8 @@ class Purchases:
                 headers=headers_for(interface, begun.authorized.secret, self._runtime.settings.base_url),
                 limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES, at_once=CALLS_AT_ONCE),
             )
-        except OutgoingTrouble as trouble:
-            return ServiceAnswer(Outcome.UNKNOWN, trouble=trouble.reason)
+        except OutgoingTrouble as error:
+            return ServiceAnswer(Outcome.UNKNOWN, trouble=error.reason)
         return read_answer(answer)
 
     async def _known(self, tx: Tx, request: Repeatable, token_id: UUID) -> Purchase:

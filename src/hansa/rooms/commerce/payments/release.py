@@ -35,10 +35,10 @@ async def release_by_id(tx: Tx, token_id: UUID, by: str, book: ledger.Book) -> T
 async def expire_due_tokens(runtime: Runtime) -> None:
     """Expire every open token whose time is over; what it reserved and counted goes back to its caller."""
     database = runtime.database
-    while await database.act(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
+    while await database.transaction(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
         pass
     last: DueToken | None = None
-    while due := await database.look(lambda tx, after=last: store.due(tx, after, EXPIRED_AT_ONCE)):  # type: ignore[misc]
+    while due := await database.query(lambda tx, after=last: store.due(tx, after, EXPIRED_AT_ONCE)):  # type: ignore[misc]
         for token in due:
             await _expire_or_leave(runtime, token.id)
         last = due[-1]
@@ -63,4 +63,4 @@ async def expire(runtime: Runtime, token_id: UUID) -> None:
         if token is not None and token.status in rules.OPEN and token.is_expired:
             await end_unpaid(tx, token, "expired", book)
 
-    await runtime.database.act(expired)
+    await runtime.database.transaction(expired)

@@ -44,11 +44,10 @@ from hansa.foundation.values.money import PositiveAmount, parse_positive
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
-from .answers import authorize_alone, settle_alone, settle_at_once, settle_many
 from .authorize import PERMISSION, require_payee
 from .firm_quote import count_firm, require_firm, sign_quote
-from .gathered import GATHERED, Gathered
 from .kept_answer import AuthorizeAnswer
+from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
 from .quote import Quote, quote
 from .quote_schemas import QuoteOut
@@ -68,7 +67,8 @@ from .schemas import (
     SettleOut,
     TokenOut,
 )
-from .settlements import SETTLEMENTS, Settlements
+from .settle_request import authorize_alone, settle_alone, settle_at_once, settle_many
+from .settlement_worker import SETTLEMENTS, Settlements
 from .verify import VERIFIER, Verifier
 
 PREFIX = "/a2a-payment"
@@ -81,7 +81,7 @@ router = APIRouter(prefix=PREFIX, tags=["payments"], route_class=GuardedRoute)
 
 VerifierOfHere = Annotated[Verifier, Depends(VERIFIER.given)]
 SignatoryOfHere = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
-GatheredOfHere = Annotated[Gathered, Depends(GATHERED.given)]
+BatchOfHere = Annotated[PaymentBatch, Depends(PAYMENT_BATCH.given)]
 SettlementsOfHere = Annotated[Settlements, Depends(SETTLEMENTS.given)]
 PayingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
 AuthorizingAgent = Annotated[AgentToJudge, agent_to_judge(PERMISSION)]
@@ -134,7 +134,7 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
 async def authorize_payment(
     body: AuthorizeIn,
     asking: AuthorizingAgent,
-    gathered: GatheredOfHere,
+    gathered: BatchOfHere,
     db: Db,
     config: Config,
     *,
@@ -252,7 +252,7 @@ RELEASE_REFUSALS = (
 async def release_payment(
     body: ReleaseIn,
     agent: CurrentAgent,
-    gathered: GatheredOfHere,
+    gathered: BatchOfHere,
     db: Db,
     config: Config,
     *,
@@ -263,7 +263,7 @@ async def release_payment(
     book = ledger.Book.of(config)
     token = await gathered.release(body.token, agent.did)
     if token is None:
-        token = await db.act(lambda tx: release(tx, body.token, agent.did, book))
+        token = await db.transaction(lambda tx: release(tx, body.token, agent.did, book))
     return ReleaseOut(token_id=token.id, status=token.status)
 
 
@@ -314,7 +314,7 @@ async def read_my_tokens(
 ) -> list[TokenOut]:
     """The agent's tokens, newest first; no token itself is shown again."""
     is_payee = role == "payee"
-    found = await db.look(
+    found = await db.query(
         lambda tx: list_tokens(
             tx, agent.did, is_payee=is_payee, status=status, limit=limit, token_id=token_id
         )
@@ -366,6 +366,6 @@ async def quote_payment(
     currency = config.settlement_currency
     if not firm:
         return QuoteOut.of(await db.read(read), currency, None)
-    quoted, quote_id = await db.act(counted)
+    quoted, quote_id = await db.transaction(counted)
     signed = await sign_quote(signatory, agent.did, quote_id, quoted, currency)
     return QuoteOut.of(quoted, currency, signed)

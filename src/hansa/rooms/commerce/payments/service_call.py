@@ -108,8 +108,8 @@ def read_answer(answer: Answer) -> ServiceAnswer:
     # With an error there is no result in JSON-RPC, whatever else the answer has.
     result = body.get("result") if isinstance(body, dict) and body.get("error") is None else None
     outcome = _outcome(answer, result)
-    trouble = None if outcome is Outcome.DELIVERED else f"status_{answer.status}"
-    return ServiceAnswer(outcome, body, _task_of(result).get("id"), trouble)
+    failure = None if outcome is Outcome.DELIVERED else f"status_{answer.status}"
+    return ServiceAnswer(outcome, body, _task_of(result).get("id"), failure)
 
 
 def _outcome(answer: Answer, result: Any) -> Outcome:

@@ -344,8 +344,8 @@ async def expire_plain(tx: Tx, limit: int) -> int:
 
 async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
     """Open tokens past their expiry, the oldest expiry first."""
-    moment, last = (after.expires_at, after.id) if after else _BEFORE_ALL
-    return [DueToken(**row) for row in await tx.fetch(_DUE, moment, last, limit)]
+    timestamp, last = (after.expires_at, after.id) if after else _BEFORE_ALL
+    return [DueToken(**row) for row in await tx.fetch(_DUE, timestamp, last, limit)]
 
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
@@ -361,12 +361,12 @@ async def settling(
     tx: Tx, older_than_seconds: float, after: SettlingToken | None, limit: int
 ) -> list[SettlingToken]:
     """Tokens that have been settling for so long, the oldest first."""
-    moment, last = (after.settling_at, after.id) if after else _BEFORE_ALL
+    timestamp, last = (after.settling_at, after.id) if after else _BEFORE_ALL
     rows = await tx.fetch(
         f"SELECT id, settling_at {_SETTLING.format('$1')} AND (settling_at, id) > ($2, $3)"
         " ORDER BY settling_at, id LIMIT $4",
         older_than_seconds,
-        moment,
+        timestamp,
         last,
         limit,
     )

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
-from hansa.foundation.plumbing.storage.gather import take_in
+from hansa.foundation.plumbing.storage.batch_loader import let_requests_arrive
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
-from .known import KNOWN_TOKENS
 from .release import expire
 from .rules import Token, VerifyOrder
 from .store import Verified
+from .verified_token_cache import VERIFIED_TOKENS
 
 BATCH_MAX = 500
 BATCHES_MAX = 2
@@ -47,7 +47,7 @@ class Verifier:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._known = KNOWN_TOKENS.of(runtime)
+        self._known = VERIFIED_TOKENS.of(runtime)
         self._waiting: list[_Waiting] = []
         self._workers: set[asyncio.Task[None]] = set()
         self._under_way = 0
@@ -82,7 +82,7 @@ class Verifier:
 
     async def _work(self) -> None:
         while self._is_due():
-            await take_in()
+            await let_requests_arrive()
             batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
             if not batch:
                 # The other batch took what was about to be taken here.
@@ -90,10 +90,10 @@ class Verifier:
             self._under_way += len(batch)
             try:
                 verified = await self._verify([one.order for one in batch])
-            except Exception as trouble:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001
                 for one in batch:
                     if not one.found.cancelled():
-                        one.found.set_exception(trouble)
+                        one.found.set_exception(error)
                 continue
             finally:
                 self._under_way -= len(batch)
@@ -105,9 +105,7 @@ class Verifier:
     async def _verify(self, orders: Sequence[VerifyOrder]) -> list[Verified]:
         hashes = [fingerprint(order.secret) for order in orders]
         targets, use_ids = [order.target for order in orders], [order.use_id for order in orders]
-        verified = await self._runtime.database.act_at_once(
-            lambda tx: store.verify(tx, hashes, targets, use_ids)
-        )
+        verified = await self._runtime.database.execute(lambda tx: store.verify(tx, hashes, targets, use_ids))
         for token_sha256, found in zip(hashes, verified, strict=True):
             if found.token is not None and found.token.status in rules.OPEN:
                 self._known.note(token_sha256, found.token)

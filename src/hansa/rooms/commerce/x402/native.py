@@ -72,7 +72,7 @@ async def settle_native(
 
 
 async def _found(database: Database, payment: NativePayment, required: Requirements) -> payments.Token:
-    token = await database.look(lambda tx: payments.token_of_secret(tx, payment.token))
+    token = await database.query(lambda tx: payments.token_of_secret(tx, payment.token))
     if token is None:
         raise PaymentInvalid(NOT_FOUND, "There is no such payment token.")
     judging.require_capturable(token, required)

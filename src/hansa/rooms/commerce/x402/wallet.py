@@ -75,9 +75,9 @@ async def settle_wallet(database: Database, payment: WalletPayment, settings: Se
     """
     try:
         try:
-            return await database.act(lambda tx: _settle(tx, payment, settings))
+            return await database.transaction(lambda tx: _settle(tx, payment, settings))
         except _SettledMeanwhile:
-            return await database.act(lambda tx: _settle(tx, payment, settings))
+            return await database.transaction(lambda tx: _settle(tx, payment, settings))
     except Unavailable:
         return Settlement(
             payment.name,
@@ -175,7 +175,7 @@ async def _ask_owner(database: Database, payment: WalletPayment, settings: Setti
             raise Unavailable("The spend policy has just changed; repeat the request.", retry_after=1)
         return made
 
-    return (await database.act(ask)).id
+    return (await database.transaction(ask)).id
 
 
 def _judged(payment: WalletPayment, payee: str, settings: Settings) -> agents.Payment:

@@ -18,10 +18,10 @@ async def check_licence(runtime: Runtime, key: str) -> None:
     """The key is that of a registry which is admitted now. Raises: Unauthorized, LicenceSuspended."""
     if not _KEY.fullmatch(key):
         raise Unauthorized("This is not a federation licence key.")
-    shown = await runtime.database.look(lambda tx: store.find_presented(tx, fingerprint(key)))
+    shown = await runtime.database.query(lambda tx: store.find_presented(tx, fingerprint(key)))
     if shown is not None and shown.status == "suspended":
         raise LicenceSuspended
     if shown is None or shown.status != "active":
         raise Unauthorized("This federation licence key is unknown, revoked or expired.")
     if shown.is_use_due:
-        await runtime.database.act(lambda tx: store.note_use(tx, shown.id))
+        await runtime.database.transaction(lambda tx: store.note_use(tx, shown.id))

@@ -31,7 +31,7 @@ async def issue_licence_key(
     body: LicenceIn, administrator: Administrator, db: Db, settings: Config
 ) -> IssuedLicenceOut:
     """Admit another registry to the internal routes. Its licence key is shown only once."""
-    issued = await db.act(
+    issued = await db.transaction(
         lambda tx: admit.issue_licence(
             tx,
             administrator,
@@ -82,5 +82,7 @@ async def revoke_licence_key(
 async def _changed(
     db: Db, administrator: Developer, licence_id: UUID, act: admit.Act, body: LicenceChange
 ) -> LicenceOut:
-    licence = await db.act(lambda tx: admit.change_licence(tx, administrator, licence_id, act, body.reason))
+    licence = await db.transaction(
+        lambda tx: admit.change_licence(tx, administrator, licence_id, act, body.reason)
+    )
     return LicenceOut.of(licence)

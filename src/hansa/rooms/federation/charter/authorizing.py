@@ -60,7 +60,7 @@ async def record_authorization(
         await publish_card(tx, settings, seal)
         return RegulatoryAuthorizationOut.of(recorded)
 
-    return await db.act(record)
+    return await db.transaction(record)
 
 
 @authorizations_admin_router.delete(
@@ -79,4 +79,4 @@ async def withdraw_authorization(
         await publish_card(tx, settings, seal)
         return RegulatoryAuthorizationOut.of(withdrawn)
 
-    return await db.act(withdraw)
+    return await db.transaction(withdraw)

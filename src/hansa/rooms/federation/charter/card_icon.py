@@ -60,7 +60,7 @@ icon_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 @icon_router.get(ICON_AT, include_in_schema=False)
 async def read_registry_icon(_: Public, request: Request, db: Db) -> Response:
     """The icon of the registry, a PNG or JPEG image."""
-    image, media_type = await db.look(read_icon)
+    image, media_type = await db.query(read_icon)
     headers = {
         "Cache-Control": "public, max-age=300",
         "X-Content-Type-Options": "nosniff",
@@ -97,7 +97,7 @@ async def upload_registry_icon(
         version = await set_icon(tx, editor, image, media_type)
         return RegistryCardEdited.of(await read_editable(tx), version)
 
-    return await db.act(replace)
+    return await db.transaction(replace)
 
 
 def rewritten_icon(image: bytes) -> tuple[bytes, str]:
@@ -109,8 +109,8 @@ def rewritten_icon(image: bytes) -> tuple[bytes, str]:
         raise IconUnusable("The icon is neither a PNG nor a JPEG image.", field=MEMBER)
     try:
         written = rewritten_png(image) if is_png else rewritten_jpeg(image)
-    except NotAnImage as trouble:
-        raise IconUnusable(f"The icon cannot be used: {trouble}.", field=MEMBER) from None
+    except NotAnImage as error:
+        raise IconUnusable(f"The icon cannot be used: {error}.", field=MEMBER) from None
     if len(written) > ICON_MAX_BYTES:
         raise IconUnusable(f"The icon cannot be used: it has more than {ICON_MAX_BYTES} bytes.", field=MEMBER)
     return written, "image/png" if is_png else "image/jpeg"

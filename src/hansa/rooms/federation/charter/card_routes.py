@@ -129,4 +129,4 @@ async def write_registry_card(
         version = await edit_card(tx, editor, given)
         return RegistryCardEdited.of(await read_editable(tx), version)
 
-    return await db.act(edit)
+    return await db.transaction(edit)

@@ -31,7 +31,7 @@ Administrator = Annotated[Developer, admin_holding("admin_platform")]
 )
 async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJwks:
     """The signing keys of the registry: the current one, and those retired in the last seven days."""
-    keys = await db.look(published_keys)
+    keys = await db.query(published_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryJwks.of(keys)
 
@@ -39,7 +39,7 @@ async def read_registry_jwks(_: Public, response: Response, db: Db) -> RegistryJ
 @root_router.get("/.well-known/registry-jwks-history.json", responses=problems(TooManyRequests))
 async def read_registry_key_history(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
     """All signing keys of the registry with their validity, to verify old signatures."""
-    keys = await db.look(all_keys)
+    keys = await db.query(all_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryKeyHistory.of(keys)
 
@@ -47,7 +47,7 @@ async def read_registry_key_history(_: Public, response: Response, db: Db) -> Re
 @router.get("/public/registry-keys", responses=problems(TooManyRequests))
 async def read_registry_keys(_: Public, response: Response, db: Db) -> RegistryKeyHistory:
     """The keys of `/.well-known/registry-jwks.json` with their validity; older keys are in the history."""
-    keys = await db.look(published_keys)
+    keys = await db.query(published_keys)
     response.headers["Cache-Control"] = CACHED
     return RegistryKeyHistory.of(keys)
 
@@ -65,5 +65,7 @@ async def rotate_registry_signing_key(
 ) -> RotatedKey:
     """Sign with a new key from now on, in every process. The former key stays in the key set for seven days."""
     reason = body.reason if body else None
-    key = await db.act(lambda tx: rotate_as_administrator(tx, administrator, settings, seal, reason=reason))
+    key = await db.transaction(
+        lambda tx: rotate_as_administrator(tx, administrator, settings, seal, reason=reason)
+    )
     return RotatedKey.of(key)

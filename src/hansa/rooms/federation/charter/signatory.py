@@ -26,7 +26,7 @@ class Signatory:
 
     async def present_key(self) -> SigningKey:
         """The key to sign with now. Raises: KeyDoesNotOpen, Unavailable."""
-        present = await self._database.look(store.present)
+        present = await self._database.query(store.present)
         if present is None:
             raise KeyDoesNotOpen
         known = self._opened

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
@@ -48,7 +49,7 @@ async def refresh_licences(runtime: Runtime) -> None:
     held = await asyncio.gather(*(_licence_of(runtime, peer, turns) for peer in others))
     certificates = [one for delivered in (own, *held) if delivered for one in _certificates(delivered)]
     await _read_lists(runtime, certificates, turns)
-    await database.act(lambda tx: _judge_own(tx, runtime, own))
+    await database.transaction(lambda tx: _judge_own(tx, runtime, own))
     for peer, delivered in zip(others, held, strict=True):
         await _judge(runtime, peer, delivered)
 
@@ -75,7 +76,7 @@ async def _judge_own(tx: Tx, runtime: Runtime, own: Delivered | None) -> None:
 async def _judge(runtime: Runtime, peer: PeerRecord, delivered: Delivered | None) -> None:
     ledger_id = peer.ledger_id
     assert ledger_id is not None
-    verdict = await runtime.database.act(
+    verdict = await runtime.database.transaction(
         lambda tx: judge_licence(tx, runtime.settings, ledger_id, peer.trust_domain, delivered)
     )
     if not verdict.is_valid:
@@ -116,7 +117,9 @@ async def _read_lists(
     )
     texts += [document.get("list") for document in documents]
     for text in texts:
-        await runtime.database.act(lambda tx, one=text: keep_issued_list(tx, one, list(issuers.values())))  # type: ignore[misc]
+        await runtime.database.transaction(
+            partial(keep_issued_list, text=text, issuers=list(issuers.values()))
+        )
 
 
 async def _document(
@@ -127,9 +130,9 @@ async def _document(
         async with turns:
             answer = await runtime.outgoing.get(url, named_by=NamedBy.OPERATOR, limits=limits)
         document = read_json(answer.body.decode()) if answer.status == 200 else None  # noqa: PLR2004
-    except (OutgoingTrouble, NotCanonical, UnicodeDecodeError) as trouble:
+    except (OutgoingTrouble, NotCanonical, UnicodeDecodeError) as failure:
         _log.info(
-            "a licence or list could not be read", url=url, error=str(trouble) or type(trouble).__name__
+            "a licence or list could not be read", url=url, error=str(failure) or type(failure).__name__
         )
         return {}
     return document if isinstance(document, dict) else {}

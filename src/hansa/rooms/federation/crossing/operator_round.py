@@ -41,10 +41,10 @@ async def read_operator_licence(runtime: Runtime) -> None:
 
     try:
         answered = await read_at_frame(runtime, ask, AnsweredLicence)
-    except PutOff as trouble:
+    except PutOff as error:
         operator_licence_readings_total.labels("not_read").inc()
-        raise PutOff(f"the operator licence could not be read at the frame: {trouble}") from None
-    state = await runtime.database.act(lambda tx: _kept(tx, runtime, answered))
+        raise PutOff(f"the operator licence could not be read at the frame: {error}") from None
+    state = await runtime.database.transaction(lambda tx: _kept(tx, runtime, answered))
     operator_licence_readings_total.labels(state).inc()
 
 

@@ -2,9 +2,9 @@
 
 from .announcing import CLAIM_DIDS, announce_did
 from .confirming import CONFIRM_CLAIMS
+from .did_holder import held_elsewhere, is_own_did, is_shared, require_confirmed, speaks_for, unconfirmed
 from .errors import DidClaimed, DidNotConfirmed, DidRefused
-from .homes import held_elsewhere, is_own_did, is_shared, require_confirmed, speaks_for, unconfirmed
-from .learning import FrameSilent, learn_holders
+from .learning import FrameUnavailable, learn_holders
 from .named import is_held_elsewhere, require_own_confirmed
 from .routes import peer_router
 
@@ -14,7 +14,7 @@ __all__ = [
     "DidClaimed",
     "DidNotConfirmed",
     "DidRefused",
-    "FrameSilent",
+    "FrameUnavailable",
     "announce_did",
     "held_elsewhere",
     "is_held_elsewhere",

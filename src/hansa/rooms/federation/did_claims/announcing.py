@@ -18,8 +18,8 @@ from hansa.rooms.federation.operators import ask_frame
 from hansa.rooms.federation.peers import call_peer
 
 from . import store
+from .did_holder import digest_of, is_shared
 from .errors import DidClaimed
-from .homes import digest_of, is_shared
 from .schemas import DIGESTS_MAX
 
 JOB = "federation: claim DIDs at the frame"
@@ -43,7 +43,7 @@ async def announce_did(tx: Tx, did: str, settings: Settings) -> None:
 
 async def _claim_waiting(runtime: Runtime, _: Job) -> None:
     """Claim every DID that waits. Raises: PutOff."""
-    while digests := await runtime.database.look(lambda tx: store.waiting(tx, DIGESTS_MAX)):
+    while digests := await runtime.database.query(lambda tx: store.waiting(tx, DIGESTS_MAX)):
         await claim_at_frame(runtime, digests)
 
 
@@ -55,9 +55,9 @@ async def claim_at_frame(runtime: Runtime, digests: Sequence[bytes]) -> None:
         if not refused:
             raise PutOff("the frame refused claims without naming them")
         _log.error("the frame refused claims of DIDs", count=len(refused))
-        await runtime.database.act(lambda tx: store.answered(tx, refused, "refused"))
+        await runtime.database.transaction(lambda tx: store.answered(tx, refused, "refused"))
     elif answer.status == OK:
-        await runtime.database.act(lambda tx: store.answered(tx, digests, "held"))
+        await runtime.database.transaction(lambda tx: store.answered(tx, digests, "held"))
     else:
         raise PutOff(f"status_{answer.status}")
 

@@ -21,7 +21,7 @@ LAST_DIGEST = b"\xff" * 32
 
 async def confirm_claims(runtime: Runtime) -> int:
     """Claim again what the frame lacks; how many those were. Raises: PutOff."""
-    place = OwnDid(await runtime.database.look(clock.now), LAST_DIGEST)
+    place = OwnDid(await runtime.database.query(clock.now), LAST_DIGEST)
     count = 0
     while page := await _before(runtime, place):
         lacking = await _lacking(runtime, [one.digest for one in page])
@@ -34,7 +34,7 @@ async def confirm_claims(runtime: Runtime) -> int:
 
 
 async def _before(runtime: Runtime, place: OwnDid) -> list[OwnDid]:
-    return await runtime.database.look(lambda tx: store.own_before(tx, place, DIGESTS_MAX))
+    return await runtime.database.query(lambda tx: store.own_before(tx, place, DIGESTS_MAX))
 
 
 async def _lacking(runtime: Runtime, digests: Sequence[bytes]) -> list[bytes]:

@@ -12,13 +12,13 @@ from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
 from .announcing import OK, PATH, post_digests
-from .homes import digest_of, is_shared
+from .did_holder import digest_of, is_shared
 from .schemas import DIGESTS_MAX
 
 RETRY_SECONDS = 5
 
 
-class FrameSilent(Unavailable):
+class FrameUnavailable(Unavailable):
     """The frame of this trust domain does not answer; what depends on its claims waits."""
 
     code = "FRAME_SILENT"
@@ -38,7 +38,7 @@ class _Claims(msgspec.Struct):
 async def learn_holders(runtime: Runtime, dids: Iterable[str]) -> None:
     """Ask the frame about DIDs of the own namespace that are not known here. Never within a transaction.
 
-    A frame sends no request: every claim is made there. Raises: FrameSilent.
+    A frame sends no request: every claim is made there. Raises: FrameUnavailable.
     """
     settings = runtime.settings
     if not settings.is_operator:
@@ -46,7 +46,7 @@ async def learn_holders(runtime: Runtime, dids: Iterable[str]) -> None:
     digests = sorted({digest_of(did) for did in dids if is_shared(did, settings)})
     if not digests:
         return
-    known = await runtime.database.look(lambda tx: store.known(tx, digests))
+    known = await runtime.database.query(lambda tx: store.known(tx, digests))
     unknown = [digest for digest in digests if digest not in known]
     for start in range(0, len(unknown), DIGESTS_MAX):
         await _ask(runtime, unknown[start : start + DIGESTS_MAX])
@@ -56,14 +56,14 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
     try:
         answer = await post_digests(runtime, f"{PATH}/lookup", digests)
     except PutOff:
-        raise FrameSilent(retry_after=RETRY_SECONDS) from None
+        raise FrameUnavailable(retry_after=RETRY_SECONDS) from None
     stated = claims_in(answer, digests)
     if stated is None:
-        raise FrameSilent(retry_after=RETRY_SECONDS)
+        raise FrameUnavailable(retry_after=RETRY_SECONDS)
     own = registry_id_of(runtime.settings.trust_domain, runtime.settings.registry_name)
     found = [(digest, holder) for digest, holder in stated if holder != own]
     if found:
-        await runtime.database.act(lambda tx: store.learn(tx, found))
+        await runtime.database.transaction(lambda tx: store.learn(tx, found))
 
 
 def claims_in(answer: Answer, digests: Sequence[bytes]) -> list[tuple[bytes, str]] | None:

@@ -3,23 +3,23 @@
 from collections.abc import Mapping, Sequence
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
-from hansa.foundation.plumbing.storage.gather import Gathering
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 
 from . import store
+from .did_holder import RETRY_SECONDS, digest_of
 from .errors import DidNotConfirmed, DidRefused
-from .homes import RETRY_SECONDS, digest_of
 from .learning import learn_holders
 from .store import Claim
 
 
-def _claims_by_digest(runtime: Runtime) -> Gathering[bytes, Claim]:
+def _claims_by_digest(runtime: Runtime) -> BatchLoader[bytes, Claim]:
     async def load(digests: Sequence[bytes]) -> Mapping[bytes, Claim]:
-        return await runtime.database.look(lambda tx: store.claims(tx, digests))
+        return await runtime.database.query(lambda tx: store.claims(tx, digests))
 
-    return Gathering(load)
+    return BatchLoader(load)
 
 
-NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot(
+NAMED_CLAIMS: Slot[BatchLoader[bytes, Claim]] = Slot(
     "federation: claims of the DIDs that callers name", build=_claims_by_digest
 )
 
@@ -27,7 +27,7 @@ NAMED_CLAIMS: Slot[Gathering[bytes, Claim]] = Slot(
 async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:
     """Return whether another registry of this trust domain holds the DID; an operator asks its frame about one that is not known here.
 
-    Never within a transaction. Raises: FrameSilent, Unavailable.
+    Never within a transaction. Raises: FrameUnavailable, Unavailable.
     """
     claim = await _claim_of(runtime, did)
     if claim is None and runtime.settings.is_operator:

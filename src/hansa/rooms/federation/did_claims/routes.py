@@ -25,13 +25,13 @@ async def claim_dids(body: DidDigestsIn, caller: CurrentPeer, db: Db, settings: 
     holding.require_operator(caller, settings)
     digests = body.values
     try:
-        await db.act(lambda tx: holding.claim_dids(tx, caller, digests, settings))
+        await db.transaction(lambda tx: holding.claim_dids(tx, caller, digests, settings))
     except DidClaimed as refused:
         times = len((refused.context or {})["digests"])
-        await db.act(lambda tx: count_refusal(tx, caller.id, holding.CLAIMED_BY_ANOTHER, times))
+        await db.transaction(lambda tx: count_refusal(tx, caller.id, holding.CLAIMED_BY_ANOTHER, times))
         raise
     except DidQuotaReached:
-        await db.act(lambda tx: count_refusal(tx, caller.id, holding.QUOTA_REACHED))
+        await db.transaction(lambda tx: count_refusal(tx, caller.id, holding.QUOTA_REACHED))
         raise
     return DidClaimsOut(held=len(digests))
 

@@ -155,13 +155,13 @@ class ReceivedIdentity(OwnIdentity):
         del host
         known = self._remembered.get(kind)
         if known is None or monotonic() > known.until:
-            svid = await self._database.look(lambda tx: self._read(tx, kind))
+            svid = await self._database.query(lambda tx: self._read(tx, kind))
             known = self._remembered[kind] = _Remembered(svid, monotonic() + REMEMBERED_SECONDS)
         return known.svid
 
     async def roots_pem(self) -> str:
         """The roots of the frame."""
-        roots = await self._database.look(store.own_roots)
+        roots = await self._database.query(store.own_roots)
         if roots is None:
             raise NotEnrolled
         return roots

@@ -64,8 +64,8 @@ async def receive_certificates(
     tx: Tx, requested: Sequence[Requested], certificates: Sequence[str], bundle: TrustBundle
 ) -> None:
     """Take what was issued for the requests, all of it or nothing. Raises: CertificatesRefused."""
-    moment = await clock.now(tx)
-    leaves = [_leaf(text, bundle, moment) for text in certificates]
+    timestamp = await clock.now(tx)
+    leaves = [_leaf(text, bundle, timestamp) for text in certificates]
     for one in requested:
         found = [
             leaf for leaf in leaves if (leaf.spiffe_id, leaf.public_key) == (one.spiffe_id, one.public_key)
@@ -85,10 +85,10 @@ class _Leaf(msgspec.Struct, frozen=True):
     received: store.ReceivedLeaf
 
 
-def _leaf(text: str, bundle: TrustBundle, moment: datetime) -> _Leaf:
+def _leaf(text: str, bundle: TrustBundle, timestamp: datetime) -> _Leaf:
     try:
         certificate = x509.load_pem_x509_certificate(text.encode())
-        spiffe_id = bundle.recognise(certificate, now=moment)
+        spiffe_id = bundle.recognise(certificate, now=timestamp)
     except (ValueError, LeafRefused, x509.InvalidVersion):
         raise CertificatesRefused("a certificate in the answer is not one of the trust domain") from None
     public_key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -68,10 +68,10 @@ async def accept(
     require_address(runtime.settings)
     try:
         invitation = documents.read("invitation", text)
-    except DocumentUnreadable as trouble:
-        raise InvitationRefused(f"The invitation is refused: {trouble}.", field="invitation") from None
+    except DocumentUnreadable as error:
+        raise InvitationRefused(f"The invitation is refused: {error}.", field="invitation") from None
     place = place_of_inviter(runtime.settings, invitation)
-    now = await runtime.database.look(database_time)
+    now = await runtime.database.query(database_time)
     inviter = await verify_party(runtime, invitation, now, place)
     requested = await _requested(runtime, inviter) if place == "frame" else []
     party = await own_party(runtime)
@@ -97,7 +97,7 @@ async def accept(
             await _receive(tx, requested, redeemed, inviter.bundle)
         return await _admit(tx, administrator, invitation, new)
 
-    peer = await _read_first(runtime, await runtime.database.act(admit))
+    peer = await _read_first(runtime, await runtime.database.transaction(admit))
     return await _reached_back(runtime, inviter, acceptance, peer)
 
 
@@ -108,7 +108,7 @@ async def _requested(runtime: Runtime, frame: VerifiedParty) -> list[Requested]:
         await set_own_roots(tx, frame.bundle.pem)
         return await prepare_requests(tx, runtime.seal, runtime.settings)
 
-    return await runtime.database.act(prepare)
+    return await runtime.database.transaction(prepare)
 
 
 async def _receive(
@@ -118,8 +118,8 @@ async def _receive(
     certificates = [one.certificate for one in redeemed.svids or ()]
     try:
         await receive_certificates(tx, requested, certificates, bundle)
-    except CertificatesRefused as trouble:
-        raise AcceptanceRefused(f"The answer of the frame is refused: {trouble}.") from None
+    except CertificatesRefused as error:
+        raise AcceptanceRefused(f"The answer of the frame is refused: {error}.") from None
 
 
 async def _redeem(
@@ -132,8 +132,8 @@ async def _redeem(
         answer = await runtime.outgoing.post(
             url, body, named_by=NamedBy.OPERATOR, headers={"Content-Type": "application/json"}, limits=LIMITS
         )
-    except OutgoingTrouble as trouble:
-        raise PeerUnreachable.at(inviter.party.public_url, trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PeerUnreachable.at(inviter.party.public_url, error.reason) from None
     if answer.status >= FAILED or answer.status == TOO_MANY:
         raise PeerUnreachable(f"The registry that invited cannot answer now: {_detail_in(answer)}")
     if answer.status != CREATED:

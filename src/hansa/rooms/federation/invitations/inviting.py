@@ -47,7 +47,7 @@ async def invite(
         text = documents.sign("invitation", key, party, jti, expires_at, operator=operator)
         return SignedInvitation(text, expires_at)
 
-    return await runtime.database.act(add)
+    return await runtime.database.transaction(add)
 
 
 def _require_invitable(settings: Settings, operator: str) -> None:

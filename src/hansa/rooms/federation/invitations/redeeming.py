@@ -72,15 +72,15 @@ async def redeem(runtime: Runtime, text: str, *, is_to_reach: bool = False) -> R
     """
     try:
         document = read("acceptance", text)
-    except DocumentUnreadable as trouble:
-        raise InvitationRefused(f"The acceptance is refused: {trouble}.", field="acceptance") from None
-    invitation = await runtime.database.look(lambda tx: _require_redeemable(tx, document))
+    except DocumentUnreadable as error:
+        raise InvitationRefused(f"The acceptance is refused: {error}.", field="acceptance") from None
+    invitation = await runtime.database.query(lambda tx: _require_redeemable(tx, document))
     settings = runtime.settings
     place = place_of_acceptor(settings, document, invitation)
     requests = _requests(settings, document, invitation)
-    now = await runtime.database.look(database_time)
+    now = await runtime.database.query(database_time)
     redemption = Redemption(document, await verify_party(runtime, document, now, place), place)
-    peer = await runtime.database.act(lambda tx: _burn(tx, redemption))
+    peer = await runtime.database.transaction(lambda tx: _burn(tx, redemption))
     if is_to_reach:
         # An operator has its certificates from the answer before this one.
         return await _reached(runtime, peer)
@@ -94,10 +94,10 @@ async def redeem(runtime: Runtime, text: str, *, is_to_reach: bool = False) -> R
 async def _reached(runtime: Runtime, peer: PeerRecord) -> Redeemed:
     try:
         refreshed = await refresh_peer(runtime, peer.id)
-    except PeerUnreachable as trouble:
-        return Redeemed(peer, None, reaches=False, trouble=trouble.reason)
-    except PeerDocumentRefused as trouble:
-        return Redeemed(peer, None, reaches=True, trouble=trouble.reason)
+    except PeerUnreachable as error:
+        return Redeemed(peer, None, reaches=False, trouble=error.reason)
+    except PeerDocumentRefused as error:
+        return Redeemed(peer, None, reaches=True, trouble=error.reason)
     return Redeemed(refreshed.peer, None, reaches=True)
 
 
@@ -107,8 +107,8 @@ def _requests(settings: Settings, document: Document, invitation: Invitation) ->
         return []
     try:
         return read_requests(document.csrs, settings.trust_domain, invitation.operator)
-    except CertificatesRefused as trouble:
-        raise InvitationRefused(f"The acceptance is refused: {trouble}.", field="acceptance") from None
+    except CertificatesRefused as error:
+        raise InvitationRefused(f"The acceptance is refused: {error}.", field="acceptance") from None
 
 
 async def _require_redeemable(tx: Tx, document: Document) -> Invitation:

@@ -12,12 +12,7 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import HostRefused, Invalid, TooManyRequests, Unauthorized
 from hansa.rooms.federation.charter import KeyDoesNotOpen
 from hansa.rooms.federation.identity import FederationOff
-from hansa.rooms.federation.peers import (
-    PeerNameRefused,
-    PeerUnreachable,
-    RootCollision,
-    view_of,
-)
+from hansa.rooms.federation.peers import PeerNameRefused, PeerUnreachable, RootCollision, view_of
 
 from .accepted import AcceptedOut
 from .accepting import accept

@@ -58,8 +58,8 @@ async def verify_party(runtime: Runtime, document: Document, now: datetime, plac
         raise _refused("signature_invalid", f"no key of the registry at {address} signed the document")
     try:
         bundle = bundle_in_document(found.bundle, party.trust_domain)
-    except BundleUnreadable as trouble:
-        raise _refused("bundle_unreadable", str(trouble)) from None
+    except BundleUnreadable as error:
+        raise _refused("bundle_unreadable", str(error)) from None
     if bundle.thumbprint != party.bundle_sha256:
         raise _refused(
             "bundle_mismatch", "the registry publishes another trust bundle than the document states"

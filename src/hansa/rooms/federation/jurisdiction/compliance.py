@@ -27,11 +27,11 @@ def declared_profile(settings: Settings) -> JurisdictionProfile | None:
         return None
     try:
         return read_profile(path)
-    except (OSError, ValidationError) as trouble:
+    except (OSError, ValidationError) as failure:
         _log.error(
             "the jurisdiction profile cannot be read: nothing is declared",
             file=str(path),
-            error=type(trouble).__name__,
+            error=type(failure).__name__,
         )
         return None
 

@@ -42,8 +42,8 @@ async def require_cleared(
     is_declared = profile is not None and action in profile.regulated_actions
     try:
         cover = await _cover(tx, action, subject, read_contract)
-    except asyncpg.PostgresError as trouble:
-        raise AuthorizationsUnreadable(retry_after=1) from trouble
+    except asyncpg.PostgresError as error:
+        raise AuthorizationsUnreadable(retry_after=1) from error
     clearance = Clearance(action, subject, is_declared, cover)
     if profile is not None and clearance.is_gated and cover is None:
         missing = {"authority": profile.name, "subject": subject, "call": RECORDED_AT}

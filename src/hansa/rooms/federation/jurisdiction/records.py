@@ -57,6 +57,6 @@ class Authorization(NewAuthorization, frozen=True):
         }
 
 
-def moment_text(moment: datetime) -> str:
+def moment_text(timestamp: datetime) -> str:
     """A time as the registry card writes it: ISO 8601, UTC, whole seconds."""
-    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+    return timestamp.astimezone(UTC).replace(microsecond=0).isoformat()

@@ -46,7 +46,7 @@ ReadContract = Annotated[ReadAttestedContract, Depends(ATTESTED_CONTRACT.given)]
 )
 async def list_authorizations(_: Public, db: Db) -> RegulatoryAuthorizationsOut:
     """The live authorizations that this registry recorded; the registry card has them under its signature."""
-    return RegulatoryAuthorizationsOut.of(await db.look(live_authorizations))
+    return RegulatoryAuthorizationsOut.of(await db.query(live_authorizations))
 
 
 @jurisdiction_router.get(

@@ -65,8 +65,8 @@ async def _require_own(tx: Tx, settings: Settings, text: str) -> bool:
     """Return whether the certificate is for the key that waits for it, else it is for the present one. Raises: InstallRefused."""
     try:
         certificate = read_certificate(text)
-    except BadLicence as trouble:
-        raise InstallRefused(f"The certificate is malformed: {trouble}.", field="certificate") from None
+    except BadLicence as error:
+        raise InstallRefused(f"The certificate is malformed: {error}.", field="certificate") from None
     subject = certificate.payload["sub"]["trust_domain"]
     if certificate.kind != "frame":
         raise InstallRefused(

@@ -28,7 +28,7 @@ async def issued_list(db: Database, settings: Settings, seal: Seal) -> str:
         if state.generated_at >= state.now:
             await asyncio.sleep(0.1)
             continue
-        await db.act(lambda tx: _sign_if_due(tx, settings, seal))
+        await db.transaction(lambda tx: _sign_if_due(tx, settings, seal))
 
 
 async def _sign_if_due(tx: Tx, settings: Settings, seal: Seal) -> None:

@@ -162,8 +162,8 @@ async def _issued(
         )
     try:
         read_certificate(text)
-    except BadLicence as trouble:
-        raise CertificateRefused(f"The certificate would be malformed: {trouble}.") from None
+    except BadLicence as error:
+        raise CertificateRefused(f"The certificate would be malformed: {error}.") from None
     exp = payload["exp"]
     issued = await store.add(
         tx,

@@ -48,7 +48,7 @@ async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICAT
 
 
 async def _recognised(runtime: Runtime, certificate: Certificate) -> Operator:
-    now = await runtime.database.look(clock.now)
+    now = await runtime.database.query(clock.now)
     trust_domain = runtime.settings.trust_domain
     try:
         roots = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)

@@ -13,9 +13,9 @@ Type = Literal["genesis", "frame", "operator"]
 State = Literal["active", "suspended", "revoked", "superseded", "expired"]
 
 
-def epoch(moment: datetime) -> int:
+def epoch(instant: datetime) -> int:
     """Whole seconds since the epoch."""
-    return int(moment.timestamp())
+    return int(instant.timestamp())
 
 
 class IssuedCertificate(msgspec.Struct, frozen=True):

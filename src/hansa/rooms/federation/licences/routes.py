@@ -71,7 +71,7 @@ CHANGES = problems(*ADMINISTERED, BodyInvalid, CertificateUnknown, CertificateSt
 )
 async def read_own_licence(_: Public, response: Response, db: Db, settings: Config) -> OwnLicenceOut:
     """The certificate by which this registry belongs to a network, with its chain; 404 where it holds none."""
-    own = await db.look(lambda tx: own_licence(tx, settings))
+    own = await db.query(lambda tx: own_licence(tx, settings))
     response.headers["Cache-Control"] = CACHED
     return OwnLicenceOut.of(own)
 
@@ -101,7 +101,7 @@ async def read_licence(
     settings: Config,
 ) -> FoundLicenceOut:
     """One certificate that this registry issued or holds, by its hash, with its issuer and its present state."""
-    found = await db.look(lambda tx: licence_by_hash(tx, settings, cert_hash))
+    found = await db.query(lambda tx: licence_by_hash(tx, settings, cert_hash))
     response.headers["Cache-Control"] = UNCACHED
     return FoundLicenceOut.of(found)
 
@@ -114,7 +114,7 @@ async def read_operator_licence(
     caller: CurrentOperator, db: Db, settings: Config, seal: Sealing
 ) -> OperatorLicenceOut:
     """The licence of the operator that asks, with the frame's own chain; issued now where policy issues automatically."""
-    found = await db.act(lambda tx: operator_licence(tx, settings, seal, caller))
+    found = await db.transaction(lambda tx: operator_licence(tx, settings, seal, caller))
     return OperatorLicenceOut.of(found, settings)
 
 
@@ -127,7 +127,7 @@ async def issue_genesis_certificate(
     _: GenesisIn, administrator: Administrator, db: Db, settings: Config, seal: Sealing
 ) -> CertificateOut:
     """Issue the genesis certificate to this registry; possible once, on an allow-listed sovereign mainframe."""
-    issued = await db.act(lambda tx: found_network(tx, administrator, settings, seal))
+    issued = await db.transaction(lambda tx: found_network(tx, administrator, settings, seal))
     return CertificateOut.of(issued)
 
 
@@ -146,7 +146,7 @@ async def issue_licence_certificate(
     Older active or suspended certificates of the same subject become `superseded`.
     """
     request = body.request()
-    issued = await db.act(lambda tx: issue_certificate(tx, administrator, settings, seal, request))
+    issued = await db.transaction(lambda tx: issue_certificate(tx, administrator, settings, seal, request))
     return CertificateOut.of(issued)
 
 
@@ -167,7 +167,7 @@ async def install_licence_certificate(
 
     Its state is `active` when the chain ends in FEDERATION_ROOT_HASH, and `unverified` where no root is trusted.
     """
-    own = await db.act(
+    own = await db.transaction(
         lambda tx: join_network(tx, administrator, settings, seal, Delivered(body.certificate, body.chain))
     )
     return OwnLicenceOut.of(own)
@@ -176,7 +176,7 @@ async def install_licence_certificate(
 @admin_router.get("/key", responses=problems(Unauthorized, LicensingKeySealed))
 async def read_licensing_key(_: Administrator, db: Db) -> LicensingJwk:
     """The public licence-signing key of this registry; a genesis needs it to issue a frame certificate."""
-    key = await db.look(licensing_public_key)
+    key = await db.query(licensing_public_key)
     return LicensingJwk.of(thumbprint(key), key)
 
 
@@ -205,5 +205,5 @@ async def revoke_licence_certificate(
 
 
 async def _changed(db: Db, administrator: Developer, settings: Config, change: CertificateAct) -> ChangedOut:
-    one, changed = await db.act(lambda tx: change_certificate(tx, administrator, settings, change))
+    one, changed = await db.transaction(lambda tx: change_certificate(tx, administrator, settings, change))
     return ChangedOut.changed_to(one, changed)

@@ -336,8 +336,8 @@ def certificate_request(members: Mapping[str, object]) -> CertificateRequest:
     """A request given as the members of the HTTP body. Raises: CertificateRefused."""
     try:
         return CertificateIn.model_validate(members).request()
-    except ValidationError as trouble:
-        first = trouble.errors()[0]
+    except ValidationError as error:
+        first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
         raise CertificateRefused(f"{name}: {first['msg']}.", field=name) from None
 
@@ -345,5 +345,5 @@ def certificate_request(members: Mapping[str, object]) -> CertificateRequest:
 def _public_key(jwk: LicenceKeyIn) -> bytes:
     try:
         return public_key_of(jwk.model_dump())
-    except NotAKey as trouble:
-        raise CertificateRefused(f"key is no usable Ed25519 key: {trouble}.", field="key") from None
+    except NotAKey as error:
+        raise CertificateRefused(f"key is no usable Ed25519 key: {error}.", field="key") from None

@@ -61,12 +61,12 @@ async def ended_by_lists(tx: Tx, ledger_id: str, certificate_hash: str) -> str |
 
 async def as_of(tx: Tx, ledger_id: str, certificate_hash: str) -> datetime | None:
     """The time of the oldest list by which this certificate of a registry was judged; None where it was not."""
-    moment: datetime | None = await tx.fetchval(
+    timestamp: datetime | None = await tx.fetchval(
         "SELECT as_of FROM federation_licence_verdict WHERE ledger_id = $1 AND hash = $2",
         ledger_id,
         certificate_hash,
     )
-    return moment
+    return timestamp
 
 
 async def newest_lists(tx: Tx) -> dict[str, int]:

@@ -14,7 +14,7 @@ import structlog
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms.federation.did_claims import FrameSilent, learn_holders
+from hansa.rooms.federation.did_claims import FrameUnavailable, learn_holders
 from hansa.rooms.federation.peers import PeerRecord, count_refusal, keys_in_force, with_present_keys
 
 from .delivery import post_messages
@@ -122,7 +122,7 @@ class Channel(msgspec.Struct, Generic[M], frozen=True):
         if exchange.peer.trust_domain == runtime.settings.trust_domain:
             try:
                 await learn_holders(runtime, {did for one in messages for did in self.parties(one)})
-            except FrameSilent as silence:
+            except FrameUnavailable as silence:
                 # Nothing was changed; the peer sends them again.
                 _log.warning("messages of a peer not applied", path=self.path, code=silence.code)
                 return ()
@@ -130,7 +130,7 @@ class Channel(msgspec.Struct, Generic[M], frozen=True):
 
     async def _apply(self, exchange: Exchange[M], messages: Sequence[M]) -> Sequence[M]:
         try:
-            return await exchange.runtime.database.act(lambda tx: self.apply(tx, exchange, messages))
+            return await exchange.runtime.database.transaction(lambda tx: self.apply(tx, exchange, messages))
         except ApplyAlone:
             pass
         except MalformedMessage:
@@ -158,4 +158,6 @@ def _read(read: Read[M], texts: Iterable[str], peer: PeerRecord) -> tuple[list[M
 
 
 async def _count_malformed(exchange: Exchange[M], times: int) -> None:
-    await exchange.runtime.database.act(lambda tx: count_refusal(tx, exchange.peer.id, MALFORMED, times))
+    await exchange.runtime.database.transaction(
+        lambda tx: count_refusal(tx, exchange.peer.id, MALFORMED, times)
+    )

@@ -36,8 +36,8 @@ async def post(
     """Post a JSON body to a route of a peer; any status is an answer. Never within a transaction. Raises: PeerUnavailable."""
     try:
         return await call_peer(runtime, peer, "POST", path, body, limits=limits)
-    except OutgoingTrouble as trouble:
-        raise PeerUnavailable(trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PeerUnavailable(error.reason) from None
     except (PeerClosed, FederationOff) as refusal:
         raise PeerUnavailable(refusal.code.lower()) from None
 

@@ -81,12 +81,12 @@ class Outbox(msgspec.Struct, frozen=True):
         """Send a peer, named by its SPIFFE id, all that is due. Raises: PutOff."""
         if self.ready is not None:
             await self.ready(runtime)
-        peer = await runtime.database.look(lambda tx: peer_by_spiffe_id(tx, job.key))
+        peer = await runtime.database.query(lambda tx: peer_by_spiffe_id(tx, job.key))
         if peer is None or peer.ledger_id is None:
             if self.forget is None:
                 raise jobs.PutOff("the peer is not known any more")
             forget = self.forget
-            await runtime.database.act(lambda tx: forget(tx, job.key))
+            await runtime.database.transaction(lambda tx: forget(tx, job.key))
             return
         try:
             for sending in self.sendings:

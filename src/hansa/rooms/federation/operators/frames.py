@@ -31,13 +31,13 @@ async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
 
 async def ask_frame(runtime: Runtime, ask: Callable[[PeerRecord], Awaitable[Answer]]) -> Answer:
     """What the frame answers to `ask`, whatever its status is. Never within a transaction. Raises: PutOff."""
-    frame = await runtime.database.look(lambda tx: own_frame(tx, runtime.settings))
+    frame = await runtime.database.query(lambda tx: own_frame(tx, runtime.settings))
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
     try:
         return await ask(frame)
-    except OutgoingTrouble as trouble:
-        raise PutOff(trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PutOff(error.reason) from None
     except Refused as refusal:
         raise PutOff(refusal.code.lower()) from None
 

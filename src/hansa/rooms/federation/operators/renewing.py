@@ -31,19 +31,19 @@ _log = structlog.get_logger()
 async def renew_certificates(runtime: Runtime) -> None:
     """Renew the certificates; it is run when one is past half of its lifetime, and again after a round without an answer."""
     settings = runtime.settings
-    frame = await runtime.database.look(lambda tx: own_frame(tx, settings))
+    frame = await runtime.database.query(lambda tx: own_frame(tx, settings))
     if frame is None:
         return
     try:
         await _renew(runtime, frame)
-    except (OutgoingTrouble, PeerClosed, FederationOff, CertificatesRefused) as trouble:
-        _log.warning("certificates were not renewed by the frame", frame=frame.ledger_id, why=str(trouble))
+    except (OutgoingTrouble, PeerClosed, FederationOff, CertificatesRefused) as error:
+        _log.warning("certificates were not renewed by the frame", frame=frame.ledger_id, why=str(error))
 
 
 async def _renew(runtime: Runtime, frame: PeerRecord) -> None:
     """Raises: OutgoingTrouble, PeerClosed, FederationOff, CertificatesRefused."""
     settings = runtime.settings
-    requested = await runtime.database.act(lambda tx: prepare_requests(tx, runtime.seal, settings))
+    requested = await runtime.database.transaction(lambda tx: prepare_requests(tx, runtime.seal, settings))
     body = {"csrs": [one.request for one in requested]}
     answer = await call_peer(runtime, frame, "POST", RENEWALS_AT, body)
     if answer.status != OK:
@@ -57,4 +57,4 @@ async def _renew(runtime: Runtime, frame: PeerRecord) -> None:
         certificates = [one.certificate for one in issued.svids]
         await receive_certificates(tx, requested, certificates, frame.bundle)
 
-    await runtime.database.act(receive)
+    await runtime.database.transaction(receive)

@@ -36,16 +36,16 @@ class _Roster(msgspec.Struct):
 async def read_roster(runtime: Runtime) -> None:
     """Read the frame's list of peers and follow it; without an answer judge by the age of the last one. Raises: PutOff."""
     settings, database = runtime.settings, runtime.database
-    frame = await database.look(lambda tx: own_frame(tx, settings))
+    frame = await database.query(lambda tx: own_frame(tx, settings))
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")
     try:
         roster = await read_at_frame(runtime, lambda asked: call_peer(runtime, asked, "GET", PATH), _Roster)
     except PutOff:
-        _note(await database.act(lambda tx: doubt_operators(tx, settings, frame)))
+        _note(await database.transaction(lambda tx: doubt_operators(tx, settings, frame)))
         raise
     listed = {registry_id_of(one.trust_domain, one.name) for one in roster.peers}
-    _note(await database.act(lambda tx: follow_frame(tx, settings, frame, listed)))
+    _note(await database.transaction(lambda tx: follow_frame(tx, settings, frame, listed)))
 
 
 def _note(changed: Collection[str]) -> None:

@@ -47,9 +47,9 @@ async def renew_operator_certificates(
         raise NotAnOperatorOfThis
     try:
         requests = read_requests(body.csrs, peer.trust_domain, peer.spiffe_id.rpartition("/")[2])
-    except CertificatesRefused as trouble:
-        raise RequestsRefused(f"The requests are refused: {trouble}.", field="csrs") from None
-    now = await runtime.database.look(database_time)
+    except CertificatesRefused as error:
+        raise RequestsRefused(f"The requests are refused: {error}.", field="csrs") from None
+    now = await runtime.database.query(database_time)
     return OperatorRenewalOut(
         svids=[OperatorSvidOut.of(leaf) for leaf in certify(runtime.authority, requests, now)]
     )

@@ -42,5 +42,5 @@ async def call_peer(
         return await peers.call_peer(runtime, peer, method, path, body, limits=limits)
     except UNANSWERED:
         with suppress(Unavailable):
-            await runtime.database.act(lambda tx: record_signal(tx, peer.id, "unanswered"))
+            await runtime.database.transaction(lambda tx: record_signal(tx, peer.id, "unanswered"))
         raise

@@ -47,7 +47,7 @@ async def own_trust(tx: Tx) -> list[OwnTrust]:
 
 async def ask_peers(runtime: Runtime) -> None:
     """The job: read from every active peer how far it trusts this registry."""
-    found = [peer for peer in await runtime.database.look(peers.peers) if peer.status == "active"]
+    found = [peer for peer in await runtime.database.query(peers.peers) if peer.status == "active"]
     turns = asyncio.Semaphore(AT_ONCE)
     await asyncio.gather(*(_ask(runtime, peer, turns) for peer in found))
 
@@ -64,7 +64,7 @@ async def _ask(runtime: Runtime, peer: peers.PeerRecord, turns: asyncio.Semaphor
         stated = msgspec.json.decode(answer.body, type=Statement)
     except msgspec.DecodeError:
         return
-    before = await runtime.database.act_at_once(
+    before = await runtime.database.execute(
         lambda tx: store.keep_own_trust(tx, peer.id, stated.mode, stated.trust)
     )
     if stated.trust.state in WARNED and stated.trust.state != before:

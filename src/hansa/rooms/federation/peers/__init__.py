@@ -16,7 +16,6 @@ from .errors import (
     PeerUnreachable,
     RootCollision,
 )
-from .homes import HomeRefused, read_home
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
@@ -40,6 +39,7 @@ from .reading import (
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, PeerType, VerifiedCard
 from .refreshing import refresh_peer
 from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
+from .self_hosted_card import HomeRefused, read_home
 from .slots import (
     DISCOVERED,
     PEER_ENDED,

@@ -61,8 +61,8 @@ def callable_address(url: str, allowed: Collection[str], *, field: str) -> str:
     """An address that may be dialled, without a trailing slash. Raises: HostRefused, naming the address and the setting."""
     try:
         require_callable(url, allowed, field=field)
-    except HostRefused as trouble:
-        raise HostRefused(_why_not_called(url, trouble.detail), field=field) from None
+    except HostRefused as error:
+        raise HostRefused(_why_not_called(url, error.detail), field=field) from None
     if "?" in url:
         raise HostRefused("The address of a registry has no query.", field=field)
     return url.rstrip("/")
@@ -83,8 +83,8 @@ def readable_bundle(text: str, own_trust_domain: str) -> TrustBundle:
     """The bundle of another trust domain. Raises: BundleRefused."""
     try:
         bundle = read_bundle(text)
-    except BundleUnreadable as trouble:
-        raise BundleRefused(f"The trust bundle cannot be used: {trouble}.", field="bundle") from None
+    except BundleUnreadable as error:
+        raise BundleRefused(f"The trust bundle cannot be used: {error}.", field="bundle") from None
     if bundle.trust_domain == own_trust_domain:
         raise BundleRefused(
             "The trust bundle is that of this registry's own trust domain, whose registries join by an invitation of the frame.",

@@ -84,7 +84,7 @@ async def add_peer_by_hand(body: PeerIn, administrator: Administrator, db: Db, s
         name=body.name,
         net_in_limit=body.limit(),
     )
-    added = await db.act(lambda tx: add_by_hand(tx, administrator, new))
+    added = await db.transaction(lambda tx: add_by_hand(tx, administrator, new))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, added)))
 
 
@@ -106,7 +106,7 @@ async def remove_one_peer(
 ) -> RemovedOut:
     """Trust a peer no longer and delete what was taken in from it. What is under way with it is still decided."""
     runtime = runtime_of(request)
-    peer, is_gone = await runtime.database.act(
+    peer, is_gone = await runtime.database.transaction(
         lambda tx: remove_peer(tx, administrator, runtime, name, abandon=abandon)
     )
     if is_gone:
@@ -127,14 +127,14 @@ async def sync_one_peer(_: PeerActIn, administrator: Administrator, name: Name, 
 @peers_admin_router.post("/{name:peer}/pause", responses=CHANGES)
 async def pause_one_peer(_: PeerActIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """Exchange nothing new with a peer until it is resumed; idempotent."""
-    paused = await db.act(lambda tx: pause_peer(tx, administrator, name))
+    paused = await db.transaction(lambda tx: pause_peer(tx, administrator, name))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, paused)))
 
 
 @peers_admin_router.post("/{name:peer}/resume", responses=CHANGES)
 async def resume_one_peer(_: PeerActIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """End a pause, or approve a pending peer; idempotent."""
-    resumed = await db.act(lambda tx: resume_peer(tx, administrator, name))
+    resumed = await db.transaction(lambda tx: resume_peer(tx, administrator, name))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, resumed)))
 
 
@@ -143,12 +143,12 @@ async def quarantine_one_peer(
     body: PeerReasonIn, administrator: Administrator, name: Name, db: Db
 ) -> PeerOut:
     """Take nothing in from a peer and cross nothing with it; what is under way is decided."""
-    quarantined = await db.act(lambda tx: quarantine_peer(tx, administrator, name, body.reason))
+    quarantined = await db.transaction(lambda tx: quarantine_peer(tx, administrator, name, body.reason))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, quarantined)))
 
 
 @peers_admin_router.post("/{name:peer}/release", responses=CHANGES)
 async def release_one_peer(body: PeerReasonIn, administrator: Administrator, name: Name, db: Db) -> PeerOut:
     """End the quarantine of a peer."""
-    released = await db.act(lambda tx: release_peer(tx, administrator, name, body.reason))
+    released = await db.transaction(lambda tx: release_peer(tx, administrator, name, body.reason))
     return PeerOut.of(await db.read(lambda tx: view_of(tx, released)))

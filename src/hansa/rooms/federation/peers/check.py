@@ -57,7 +57,7 @@ async def check_peer(runtime: Runtime, leaf: x509.Certificate) -> Peer:
     """The peer whose registry shows this certificate; also a paused or quarantined one. Raises: NotAPeer."""
     uris = uris_of(leaf)
     spiffe_id = uris[0] if len(uris) == 1 else ""
-    found, now = await runtime.database.look(lambda tx: store.presented(tx, spiffe_id))
+    found, now = await runtime.database.query(lambda tx: store.presented(tx, spiffe_id))
     if found is None:
         await _count_wrong_identity(runtime, spiffe_id, leaf, now)
         raise NotAPeer
@@ -75,8 +75,8 @@ async def approval_of(runtime: Runtime, leaf: x509.Certificate) -> Approval | No
     """How the registry that shows this certificate stands here; None: it was not added, or another identity is shown."""
     uris = uris_of(leaf)
     spiffe_id = uris[0] if len(uris) == 1 else ""
-    found = await runtime.database.look(lambda tx: _added(tx, spiffe_id))
-    now = await runtime.database.look(clock.now)
+    found = await runtime.database.query(lambda tx: _added(tx, spiffe_id))
+    now = await runtime.database.query(clock.now)
     for peer in found:
         if not peer.removing and _certifies(runtime, peer, leaf, now):
             return peer.approval
@@ -112,10 +112,10 @@ async def _count_wrong_identity(
         operator = await store.of_spiffe_id(tx, name)
         return [] if operator is None else [operator]
 
-    found = await runtime.database.look(read)
+    found = await runtime.database.query(read)
     certified = [peer for peer in found if _certifies(runtime, peer, leaf, now)]
     if certified:
-        await runtime.database.act(lambda tx: count_refusal(tx, certified[0].id, WRONG_IDENTITY))
+        await runtime.database.transaction(lambda tx: count_refusal(tx, certified[0].id, WRONG_IDENTITY))
     else:
         peer_refusals_total.labels(WRONG_IDENTITY).inc()
 

@@ -58,7 +58,7 @@ async def read_document_marks(_: CurrentPeer, request: Request) -> DocumentMarks
 async def own_marks(runtime: Runtime) -> DocumentMarks:
     """The documents of this registry as they are now. Raises: CardUnsigned, FederationOff."""
     bundle_sha256 = (await uncounted_bundle(runtime)).thumbprint
-    found = await runtime.database.look(lambda tx: own_documents(tx, bundle_sha256))
+    found = await runtime.database.query(lambda tx: own_documents(tx, bundle_sha256))
     if found.card_etag is None or found.kid is None:
         raise CardUnsigned
     sequence = found.bundle_sequence

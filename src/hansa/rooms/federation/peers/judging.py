@@ -50,8 +50,8 @@ def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetim
     try:
         key_document = read_json(keys)
         key_set = read_keys(key_document)
-    except (NotCanonical, NotAKey) as trouble:
-        raise _refused("keys_unreadable", str(trouble), []) from None
+    except (NotCanonical, NotAKey) as error:
+        raise _refused("keys_unreadable", str(error), []) from None
     _require_name(_stated_name(card), expected)
     reader = CardReader(expected.trust_domain, expected.own_namespace, expected.is_of_own_frame)
     verdict = verify_registry_card(card, key_set, at=now, reader=reader)
@@ -126,9 +126,9 @@ def _stated_name(card: str) -> str | None:
 
 
 def _require_name(name: str | None, expected: ExpectedRegistry) -> None:
-    trouble = None if name is None else name_trouble(name, expected.registry_name)
-    if trouble is not None:
-        raise _refused(trouble, NAME_SENTENCES[trouble], [], step="name")
+    error = None if name is None else name_trouble(name, expected.registry_name)
+    if error is not None:
+        raise _refused(error, NAME_SENTENCES[error], [], step="name")
 
 
 def _require_own_name(signed: Any, verdicts: list[dict[str, Any]]) -> None:

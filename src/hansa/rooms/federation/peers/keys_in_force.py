@@ -63,7 +63,7 @@ class KeyReadings:
         """The peer, read anew unless another reading has found the keys meanwhile."""
         async with self._turns.setdefault(peer.id, asyncio.Lock()):
             try:
-                known = await runtime.database.look(lambda tx: peer_by_id(tx, peer.id))
+                known = await runtime.database.query(lambda tx: peer_by_id(tx, peer.id))
                 if not known.is_read or not _names_later_key(known, texts) or self._is_early(peer.id):
                     return known
                 try:

@@ -54,8 +54,8 @@ async def read_publicly(runtime: Runtime, registry_url: str) -> Documents:
 
     try:
         return Documents(await read(CARD_AT), await read(KEYS_AT), await read(BUNDLE_AT))
-    except OutgoingTrouble as trouble:
-        raise PeerUnreachable.at(registry_url, trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PeerUnreachable.at(registry_url, error.reason) from None
 
 
 async def read_over_mutual_tls(runtime: Runtime, peer_id: int, end: MutualEnd, etag: str | None) -> Documents:
@@ -73,8 +73,8 @@ async def read_over_mutual_tls(runtime: Runtime, peer_id: int, end: MutualEnd, e
         keys, bundle = await read(KEYS_AT), await read(BUNDLE_AT)
         has_added_us = APPROVAL_HEADER.lower() in bundle.headers
         return Documents(None if is_unchanged else _text(card), _text(keys), _text(bundle), has_added_us)
-    except OutgoingTrouble as trouble:
-        raise PeerUnreachable.at(end.base_url, trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PeerUnreachable.at(end.base_url, error.reason) from None
 
 
 def bundle_in_document(text: str, trust_domain: str) -> TrustBundle:

@@ -22,9 +22,9 @@ async def own_bundle(runtime: Runtime) -> TrustBundle:
     Raises: FederationOff.
     """
     database, bundle = runtime.database, await uncounted_bundle(runtime)
-    sequence = await database.look(lambda tx: store.own_sequence(tx, bundle.thumbprint))
+    sequence = await database.query(lambda tx: store.own_sequence(tx, bundle.thumbprint))
     if sequence is None:
-        sequence = await database.act(lambda tx: _count(tx, bundle))
+        sequence = await database.transaction(lambda tx: _count(tx, bundle))
     return TrustBundle(bundle.trust_domain, bundle.roots, sequence)
 
 
@@ -55,7 +55,7 @@ async def _follow_authority(runtime: Runtime) -> None:
     authority = runtime.authority
     if authority is None or (file := authority.changed()) is None:
         return
-    recorded, _ = await runtime.database.look(lambda tx: key_recorded(tx, KEY_NAME))
+    recorded, _ = await runtime.database.query(lambda tx: key_recorded(tx, KEY_NAME))
     if fingerprint_of_authority(KEY_NAME, file.pem) != recorded:
         raise Conflict("The authority in DIR/keys is not the one of this registry; it is not used.")
     authority.use(file)

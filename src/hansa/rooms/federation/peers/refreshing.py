@@ -59,7 +59,7 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
 
     Raises: PeerUnreachable, PeerDocumentRefused (counted), PeerUnknown, FederationOff.
     """
-    found = await runtime.database.look(lambda tx: store.one_now(tx, peer_id))
+    found = await runtime.database.query(lambda tx: store.one_now(tx, peer_id))
     if found is None:
         raise PeerUnknown
     return await refresh_known(runtime, *found)
@@ -73,20 +73,20 @@ async def refresh_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> Re
         peer = replace(peer, bundle=roots.own)
     try:
         if roots == _Roots() and await _is_known(runtime, peer, now):
-            await runtime.database.act_at_once(lambda tx: store.note_read(tx, peer_id, approved=True))
+            await runtime.database.execute(lambda tx: store.note_read(tx, peer_id, approved=True))
             return Refreshed(peer, is_known=True)
         documents, card = await _verified(runtime, peer, now)
-    except PeerUnreachable as trouble:
-        reason = trouble.reason
-        await runtime.database.act(lambda tx: store.note_trouble(tx, peer_id, reason))
+    except PeerUnreachable as error:
+        reason = error.reason
+        await runtime.database.transaction(lambda tx: store.note_trouble(tx, peer_id, reason))
         raise
     except CardRefused as refused:
         await _refuse(runtime, peer_id, refused)
         raise PeerDocumentRefused.of(refused.reason, refused.said) from None
     if card is None and roots == _Roots() and _is_unchanged(peer, documents):
-        await runtime.database.act_at_once(lambda tx: store.note_read(tx, peer_id, approved=True))
+        await runtime.database.execute(lambda tx: store.note_read(tx, peer_id, approved=True))
         return Refreshed(peer)
-    return await runtime.database.act(lambda tx: _take(tx, peer_id, card, documents, roots))
+    return await runtime.database.transaction(lambda tx: _take(tx, peer_id, card, documents, roots))
 
 
 async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
@@ -99,8 +99,8 @@ async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
         return False
     try:
         return await documents_are_known(runtime, peer, end)
-    except OutgoingTrouble as trouble:
-        raise PeerUnreachable.at(end.base_url, trouble.reason) from None
+    except OutgoingTrouble as error:
+        raise PeerUnreachable.at(end.base_url, error.reason) from None
 
 
 def _is_unchanged(peer: PeerRecord, documents: Documents) -> bool:
@@ -184,8 +184,8 @@ def _is_current(peer: PeerRecord, keys: str) -> bool:
     try:
         document = read_json(keys)
         found = read_keys(document)
-    except (NotCanonical, NotAKey) as trouble:
-        raise CardRefused("keys_unreadable", str(trouble), []) from None
+    except (NotCanonical, NotAKey) as error:
+        raise CardRefused("keys_unreadable", str(error), []) from None
     signed_by_present = any(key.kid == peer.card_kid and key.retired_at is None for key in found)
     return signed_by_present and document == peer.keys
 
@@ -195,7 +195,7 @@ async def _refuse(runtime: Runtime, peer_id: int, refused: CardRefused) -> None:
         await count_refusal(tx, peer_id, refused.reason)
         await store.note_refused_card(tx, peer_id, refused.reason, refused.verdicts)
 
-    await runtime.database.act(count)
+    await runtime.database.transaction(count)
 
 
 async def _take(

@@ -41,24 +41,26 @@ async def sync_peer(runtime: Runtime, peer_id: int) -> SyncOutcome:
     if refreshed is not None and refreshed.peer.is_open:
         try:
             pulled = await SYNC_PEER.of(runtime)(runtime, refreshed.peer)
-        except OutgoingTrouble as trouble:
-            raise PeerUnreachable.at(refreshed.peer.registry_url, trouble.reason) from None
+        except OutgoingTrouble as error:
+            raise PeerUnreachable.at(refreshed.peer.registry_url, error.reason) from None
         outcome = SyncOutcome(pulled.pulled, pulled.changed, pulled.hidden, outcome.refused + pulled.refused)
     return outcome
 
 
 async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: str) -> SyncOutcome:
     """As `sync_peer`, of the peer that NAME means; recorded as an act. Raises: also PeerAmbiguous."""
-    peer = await runtime.database.look(lambda tx: peer_by_name(tx, name))
+    peer = await runtime.database.query(lambda tx: peer_by_name(tx, name))
     report = await sync_peer(runtime, peer.id)
     subject = peer.ledger_id or peer.trust_domain
-    await runtime.database.act(lambda tx: record_act(tx, administrator, act="peer.sync", subject=subject))
+    await runtime.database.transaction(
+        lambda tx: record_act(tx, administrator, act="peer.sync", subject=subject)
+    )
     return report
 
 
 async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[Refreshed | None, SyncOutcome]:
     """The peer as its documents state it now, None where one is refused; and what was refused."""
-    found = await runtime.database.look(lambda tx: store.one_now(tx, peer_id))
+    found = await runtime.database.query(lambda tx: store.one_now(tx, peer_id))
     if found is None:
         raise PeerUnknown
     peer, now = found
@@ -77,21 +79,21 @@ async def _work(runtime: Runtime, job: Job) -> None:
     try:
         refreshed, _ = await _read_documents(runtime, peer_id)
         if refreshed is not None and refreshed.is_known:
-            await runtime.database.act_at_once(lambda tx: _put_off(tx, runtime, job))
+            await runtime.database.execute(lambda tx: _put_off(tx, runtime, job))
             return
         read = (
             refreshed.peer
             if refreshed is not None
-            else await runtime.database.look(lambda tx: peer_by_id(tx, peer_id))
+            else await runtime.database.query(lambda tx: peer_by_id(tx, peer_id))
         )
     except (PeerUnknown, PeerStateRefused):
-        await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
+        await runtime.database.transaction(lambda tx: _conclude(tx, runtime, job))
         return
-    except (Unavailable, FederationOff) as trouble:
-        raise PutOff(trouble.detail) from None
+    except (Unavailable, FederationOff) as error:
+        raise PutOff(error.detail) from None
     if read.approval == "pending":
         raise PutOff("the other side has not added this registry yet")
-    await runtime.database.act(lambda tx: _conclude(tx, runtime, job))
+    await runtime.database.transaction(lambda tx: _conclude(tx, runtime, job))
 
 
 async def _conclude(tx: Tx, runtime: Runtime, job: Job) -> None:

@@ -15,7 +15,7 @@ async def check_service(runtime: Runtime, certificate: Certificate) -> None:
 
     A proxy that forwards a certificate may have looked at it or not: it is verified here in any case.
     """
-    shown = await runtime.database.look(
+    shown = await runtime.database.query(
         lambda tx: store.find_presented(tx, certificate.fingerprint(SHA256()))
     )
     if runtime.authority is None or shown.spiffe_id is None:

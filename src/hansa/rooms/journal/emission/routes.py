@@ -32,5 +32,5 @@ async def put_policy(
     event_type: EventType, body: PolicyChange, administrator: Administrator, db: Db
 ) -> PolicyOut:
     """Change which events of a type are recorded or folded; the change is recorded in the journal."""
-    policy = await db.act(lambda tx: change_policy(tx, event_type, body.members(), administrator))
+    policy = await db.transaction(lambda tx: change_policy(tx, event_type, body.members(), administrator))
     return PolicyOut.of(policy)

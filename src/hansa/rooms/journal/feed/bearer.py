@@ -69,7 +69,7 @@ class Bearer:
         self.did: str | None = None
         """The DID of the holder when it is an agent; known once judged."""
 
-    async def judge(self, channels: Collection[str] = ()) -> rules.Follower:
+    async def evaluate(self, channels: Collection[str] = ()) -> rules.Follower:
         """Who it is now, as far as these channels ask. Raises: Unauthorized, Forbidden, Unavailable."""
         if self._token is None:
             return rules.Follower()
@@ -84,7 +84,7 @@ class Bearer:
         if not agents:
             return frozenset()
         owned_among = OWNED_AMONG.of(self._runtime)
-        return await self._runtime.database.look(lambda tx: owned_among(tx, developer_id, agents))
+        return await self._runtime.database.query(lambda tx: owned_among(tx, developer_id, agents))
 
 
 async def bearer_of(runtime: Runtime, given: Sequence[str]) -> Bearer:
@@ -98,7 +98,7 @@ async def bearer_of(runtime: Runtime, given: Sequence[str]) -> Bearer:
     token = given[0] if given else None
     if token is not None and token.startswith(TICKET_PREFIX):
         ticket = token
-        token = await runtime.database.act(lambda tx: redeem_ticket(tx, runtime.tokens, ticket))
+        token = await runtime.database.transaction(lambda tx: redeem_ticket(tx, runtime.tokens, ticket))
     bearer = Bearer(runtime, token)
-    await bearer.judge()
+    await bearer.evaluate()
     return bearer

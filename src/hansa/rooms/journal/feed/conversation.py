@@ -67,8 +67,8 @@ class Conversation:
             named = client_message.get("channel")
             channel = named if isinstance(named, str) else None
             await self._act(client_message.get("action"), channel)
-        except Refused as trouble:
-            self._reader.send(refusal(trouble, channel))
+        except Refused as error:
+            self._reader.send(refusal(error, channel))
 
     async def _act(self, action: object, name: str | None) -> None:
         if action == "ping":
@@ -76,7 +76,7 @@ class Conversation:
         elif action == "subscribe":
             if name is None:
                 raise ChannelUnknown
-            follower = await self._bearer.judge([name]) if rules.is_private(name) else rules.Follower()
+            follower = await self._bearer.evaluate([name]) if rules.is_private(name) else rules.Follower()
             await self._feed.subscribe(self._reader, rules.channel_for(follower, name))
         elif action == "unsubscribe":
             if name is None:
@@ -97,8 +97,8 @@ class Conversation:
             self._reader.doubted.clear()
             try:
                 await self._authenticate_again()
-            except (Unauthorized, Forbidden) as trouble:
-                self._reader.send(refusal(trouble))
+            except (Unauthorized, Forbidden) as error:
+                self._reader.send(refusal(error))
                 await self._reader.settled()
                 return
             except Unavailable:
@@ -112,13 +112,13 @@ class Conversation:
         """Judge the holder, and leave the channels that are theirs no more. Raises: as `Bearer.judge`."""
         # What is subscribed to meanwhile is judged there.
         followed = [name for name in self._reader.channels if rules.is_private(name)]
-        follower = await self._bearer.judge(followed)
+        follower = await self._bearer.evaluate(followed)
         for name in followed:
             try:
                 rules.channel_for(follower, name)
-            except ChannelRefused as trouble:
+            except ChannelRefused as error:
                 if self._leave(name):
-                    self._reader.send(refusal(trouble, name))
+                    self._reader.send(refusal(error, name))
 
     def _leave(self, name: str) -> bool:
         subscribed = self._reader.channels.get(name)

@@ -74,12 +74,12 @@ class Follower:
                 wake = asyncio.Event()
                 async with listening(self._dsn, wake) as connection:
                     await self._follow_while_connected(connection, wake)
-            except OUT_OF_REACH as trouble:
-                unavailable = Unavailable(f"The journal cannot be read: {type(trouble).__name__}.")
+            except OUT_OF_REACH as error:
+                unavailable = Unavailable(f"The journal cannot be read: {type(error).__name__}.")
                 pause = self._health.failed(FOLLOWING, unavailable)
-            except Exception as trouble:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001
                 # The feed fails alone, and its next turn comes.
-                pause = self._health.failed(FOLLOWING, trouble)
+                pause = self._health.failed(FOLLOWING, error)
             else:
                 return
             await asyncio.sleep(max(RECONNECT_SECONDS, pause))

@@ -73,9 +73,9 @@ def message(kind: str, **members: Any) -> bytes:
     return text_frame(msgspec.json.encode({"type": kind, **members}))
 
 
-def refusal(trouble: Refused, channel: str | None = None) -> bytes:
+def refusal(failure: Refused, channel: str | None = None) -> bytes:
     """Why a client's message was refused."""
-    return message("error", code=trouble.code, detail=trouble.detail, channel=channel)
+    return message("error", code=failure.code, detail=failure.detail, channel=channel)
 
 
 def resync(last: LiveEvent | None) -> bytes:

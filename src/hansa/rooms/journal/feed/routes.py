@@ -27,7 +27,7 @@ root_router = APIRouter()
 )
 async def issue_feed_ticket(request: Request, caller: DeveloperOrAgent, db: Db, tokens: Tokens) -> TicketOut:
     """Issue a single-use ticket that opens /ws/events for the caller, so that no token appears in a URL."""
-    ticket = await db.act(lambda tx: issue_ticket(tx, tokens, caller, bearer_token(request)))
+    ticket = await db.transaction(lambda tx: issue_ticket(tx, tokens, caller, bearer_token(request)))
     return TicketOut(ticket=ticket, expires_in=TICKET_SECONDS)
 
 

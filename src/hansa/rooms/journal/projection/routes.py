@@ -31,7 +31,7 @@ async def write_projection_snapshot(
     """Write the balances of all accounts into the journal as the baseline of projections."""
     if not settings.enable_projection_snapshots:
         raise SnapshotsDisabled
-    baseline = await db.act(
+    baseline = await db.transaction(
         lambda tx: write_baseline(
             tx,
             ledger,

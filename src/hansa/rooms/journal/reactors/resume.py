@@ -36,18 +36,20 @@ async def resume_events(
     reactor = next((one for one in reactors if one.name == name), None)
     if reactor is None:
         raise ReactorUnknown
-    await database.act(lambda tx: record_admin_act(tx, administrator, act="reactor.retry", subject=name))
+    await database.transaction(
+        lambda tx: record_admin_act(tx, administrator, act="reactor.retry", subject=name)
+    )
     places = await database.read(lambda tx: store.places_set_aside(tx, name, RESUMED_MAX))
     reacted = failed = 0
     for place in places:
         try:
-            reacted += await database.act(partial(_react, reactor=reactor, place=place))
+            reacted += await database.transaction(partial(_react, reactor=reactor, place=place))
         except Unavailable:
             raise
-        except Exception as trouble:  # noqa: BLE001
+        except Exception as failure:  # noqa: BLE001
             failed += 1
-            again = partial(store.fail_again, name=name, place=place, error=error_text(trouble))
-            await database.act(again)
+            again = partial(store.fail_again, name=name, place=place, error=error_text(failure))
+            await database.transaction(again)
     return Resumed(reacted, failed)
 
 

@@ -8,7 +8,7 @@ def job_name(reactor: str) -> str:
     return f"reactor: {reactor}"
 
 
-def error_text(trouble: Exception) -> str:
-    """What is kept of a trouble: its kind and the first line, which names no values of a row."""
-    line = str(trouble).partition("\n")[0]
-    return f"{type(trouble).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]
+def error_text(error: Exception) -> str:
+    """What is kept of a error: its kind and the first line, which names no values of a row."""
+    line = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]

@@ -74,19 +74,19 @@ class _Run(msgspec.Struct, frozen=True):
             reactions_total.labels(name).inc(count)
         return len(events) == most or count < len(events)
 
-    async def set_aside(self, tx: Tx, job: Job, trouble: Exception) -> None:
+    async def set_aside(self, tx: Tx, job: Job, failure: Exception) -> None:
         """Move behind the event that failed in every attempt."""
         name = self.reactor.name
         events = await self._next_events(tx, 1)
         for event in events:
-            await store.set_aside(tx, name, event, job.attempts, error_text(trouble))
+            await store.set_aside(tx, name, event, job.attempts, error_text(failure))
             reactions_set_aside_total.labels(name).inc()
             _log.error(
                 "event set aside",
                 reactor=name,
                 event_type=event.event_type,
                 seq=event.sequence,
-                exc_info=trouble,
+                exc_info=failure,
             )
 
     async def _next_events(self, tx: Tx, limit: int) -> list[StoredEvent]:

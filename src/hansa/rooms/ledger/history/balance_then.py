@@ -33,19 +33,19 @@ async def balance_then(tx: Tx, did: str, as_of: str, frame: str) -> BalanceThen:
 
     Raises: MomentInvalid, AccountUnknown.
     """
-    moment = parse_moment(as_of)
-    await _require_past(tx, moment)
+    timestamp = parse_moment(as_of)
+    await _require_past(tx, timestamp)
     account_id = await store.account_id(tx, did)
     if account_id is None:
         raise AccountUnknown
     held = {
-        bucket: await _held_then(tx, account_id, bucket, moment, frame)
+        bucket: await _held_then(tx, account_id, bucket, timestamp, frame)
         for bucket in ("liquid", "staked", "escrow", "transit")
     }
     return BalanceThen(did, **held)
 
 
-async def _held_then(tx: Tx, account_id: int, bucket: str, moment: Moment, frame: str) -> Minor:
+async def _held_then(tx: Tx, account_id: int, bucket: str, timestamp: Moment, frame: str) -> Minor:
     newest = await store.posting_up_to(tx, account_id, bucket, store.NEWEST)
     reached = ZERO
     low, high = 0, newest.tx_id if newest else 0
@@ -55,25 +55,25 @@ async def _held_then(tx: Tx, account_id: int, bucket: str, moment: Moment, frame
         if posting is None or posting.tx_id <= low:
             # Nothing between what was reached and the middle.
             low = middle
-        elif await _is_past(tx, posting, moment, frame):
+        elif await _is_past(tx, posting, timestamp, frame):
             reached, low = posting.balance_after, middle
         else:
             high = posting.tx_id - 1
     return reached
 
 
-async def _is_past(tx: Tx, posting: store.Posting, moment: Moment, frame: str) -> bool:
-    if not isinstance(moment, int):
-        return posting.recorded_at <= moment
+async def _is_past(tx: Tx, posting: store.Posting, timestamp: Moment, frame: str) -> bool:
+    if not isinstance(timestamp, int):
+        return posting.recorded_at <= timestamp
     sequence = await journal.sequence_of(tx, ledger_key(frame, posting.tx_id))
     assert sequence is not None, f"transaction {posting.tx_id} has no event"
-    return sequence <= moment
+    return sequence <= timestamp
 
 
-async def _require_past(tx: Tx, moment: Moment) -> None:
-    if isinstance(moment, int):
-        is_past = moment <= await journal.newest_sequence(tx)
+async def _require_past(tx: Tx, timestamp: Moment) -> None:
+    if isinstance(timestamp, int):
+        is_past = timestamp <= await journal.newest_sequence(tx)
     else:
-        is_past = moment <= await clock.now(tx)
+        is_past = timestamp <= await clock.now(tx)
     if not is_past:
         raise MomentInvalid("`as_of` is in the future.", field="as_of")

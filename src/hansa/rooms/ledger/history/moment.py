@@ -15,9 +15,9 @@ def parse_moment(text: str) -> Moment:
     if _SEQUENCE.fullmatch(text):
         return int(text)
     try:
-        moment = datetime.fromisoformat(text)
+        timestamp = datetime.fromisoformat(text)
     except ValueError:
         raise MomentInvalid(field="as_of") from None
-    if moment.tzinfo is None:
+    if timestamp.tzinfo is None:
         raise MomentInvalid("`as_of` lacks the offset of its time, such as Z or +02:00.", field="as_of")
-    return moment
+    return timestamp

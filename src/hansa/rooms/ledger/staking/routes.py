@@ -147,7 +147,7 @@ async def unstake_units(
 )
 async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
     """Pay the rewards of the agent's stakes, limited by the balance of the fee collector."""
-    claim = await db.act(lambda tx: claim_rewards(tx, agent.did, policy, book))
+    claim = await db.transaction(lambda tx: claim_rewards(tx, agent.did, policy, book))
     return ClaimOut.of_result(claim, agent.did, book.currency)
 
 

@@ -58,5 +58,5 @@ async def read_fees(_: Public, db: Db, settings: Config) -> Fees:
     """The fee formula, and the fees collected."""
     book = Book.of(settings)
     config = FeeConfig.of(book)
-    collected = await db.look(lambda tx: reading.fees_collected(tx, book.fee_collector))
+    collected = await db.query(lambda tx: reading.fees_collected(tx, book.fee_collector))
     return Fees(**config.model_dump(), collected=format_amount(collected))

@@ -70,8 +70,8 @@ async def _lock_active(tx: Tx, developer_id: int, webhook_id: str) -> None:
         raise WebhookStopped
 
 
-def _message(event_type: str, moment: datetime, payload: Mapping[str, Any]) -> str:
-    whole = {"type": event_type, "timestamp": moment.isoformat(), "data": payload}
+def _message(event_type: str, instant: datetime, payload: Mapping[str, Any]) -> str:
+    whole = {"type": event_type, "timestamp": instant.isoformat(), "data": payload}
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -59,7 +59,9 @@ async def create_webhook(
     subscription = subscribing.Subscription(
         body.url, body.event_types, body.description, config.outgoing_allow_user_hosts
     )
-    webhook, secret = await db.act(lambda tx: subscribing.subscribe(tx, seal, developer.id, subscription))
+    webhook, secret = await db.transaction(
+        lambda tx: subscribing.subscribe(tx, seal, developer.id, subscription)
+    )
     return NewWebhookOut(**asdict(webhook), secret=secret)
 
 
@@ -90,13 +92,13 @@ async def change_webhook(
         changed = replace(webhook, **body.changes())
         return await subscribing.change(tx, developer.id, changed, allowed=config.outgoing_allow_user_hosts)
 
-    return WebhookOut.of(await db.act(change))
+    return WebhookOut.of(await db.transaction(change))
 
 
 @router.delete("/{webhook_id}", responses=problems(Unauthorized, WebhookUnknown, Invalid))
 async def delete_webhook(webhook_id: Id, developer: ActingOwner, db: Db) -> DeletedOut:
     """Delete a webhook with its deliveries."""
-    await db.act(lambda tx: subscribing.unsubscribe(tx, developer.id, webhook_id))
+    await db.transaction(lambda tx: subscribing.unsubscribe(tx, developer.id, webhook_id))
     return DeletedOut(id=webhook_id)
 
 
@@ -112,7 +114,7 @@ async def rotate_secret(
 
     If-Match with the `secret_version` of the webhook refuses a request that was sent before another one replaced the secret.
     """
-    secret, until = await db.act(
+    secret, until = await db.transaction(
         lambda tx: subscribing.rotate_secret(tx, seal, developer.id, webhook_id, if_match)
     )
     return RotatedSecretOut(id=webhook_id, secret=secret, former_secret_until=until)
@@ -125,7 +127,7 @@ async def rotate_secret(
 async def test_webhook(webhook_id: Id, developer: ActingOwner, db: Db) -> DeliveryOut:
     """Send a `webhook.test` now, with one attempt; the result is among the deliveries."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
-    return DeliveryOut.of(await db.act(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
+    return DeliveryOut.of(await db.transaction(lambda tx: deliveries.send_test(tx, developer.id, webhook_id)))
 
 
 @router.get("/{webhook_id}/deliveries", responses=problems(Unauthorized, WebhookUnknown, Invalid))
@@ -153,5 +155,5 @@ async def list_deliveries(
 async def resend_delivery(webhook_id: Id, delivery_id: Id, developer: ActingOwner, db: Db) -> DeliveryOut:
     """Send a delivery again with the same id and content, and a new series of attempts."""
     await admit(db, SENT_ON_REQUEST, str(developer.id))
-    delivery = await db.act(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))
+    delivery = await db.transaction(lambda tx: deliveries.resend(tx, developer.id, webhook_id, delivery_id))
     return DeliveryOut.of(delivery)

@@ -34,9 +34,9 @@ _log = structlog.get_logger()
 
 async def send_next(runtime: Runtime, job: Job) -> None:
     """Send the next delivery of the job's webhook; the job is due again when there are more."""
-    delivery = await runtime.database.look(lambda tx: store.pending_delivery_of(tx, job.key))
+    delivery = await runtime.database.query(lambda tx: store.pending_delivery_of(tx, job.key))
     if delivery is None:
-        await runtime.database.act(lambda tx: _wait(tx, job))
+        await runtime.database.transaction(lambda tx: _wait(tx, job))
     else:
         await send(runtime, job, delivery)
 
@@ -45,7 +45,7 @@ async def send(runtime: Runtime, job: Job, delivery: PendingDelivery) -> None:
     """Call the receiver once and write how it ended."""
     outcome = await _call(runtime, delivery)
     webhook_tries_total.labels("taken" if outcome.is_taken else "failed").inc()
-    stopped = await runtime.database.act(lambda tx: record(tx, runtime.seal, job, delivery, outcome))
+    stopped = await runtime.database.transaction(lambda tx: record(tx, runtime.seal, job, delivery, outcome))
     if stopped:
         _log.info("webhook stopped", webhook=delivery.webhook_id, by=stopped)
 
@@ -123,8 +123,8 @@ async def _call(runtime: Runtime, delivery: PendingDelivery) -> Outcome:
         answer = await runtime.outgoing.post(
             delivery.url, body, named_by=NamedBy.USER, headers=headers, limits=LIMITS
         )
-    except OutgoingTrouble as trouble:
-        return Outcome(None, trouble.reason)
+    except OutgoingTrouble as failure:
+        return Outcome(None, failure.reason)
     return Outcome(answer.status)
 
 

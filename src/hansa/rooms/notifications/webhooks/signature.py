@@ -15,12 +15,12 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def signed_headers(message_id: str, moment: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
-    """The headers of one try: signed at `moment`, in epoch seconds, with each of the secrets."""
-    signed = f"{message_id}.{moment}.".encode() + body
+def signed_headers(message_id: str, instant: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
+    """The headers of one try: signed at `instant`, in epoch seconds, with each of the secrets."""
+    signed = f"{message_id}.{instant}.".encode() + body
     return {
         "webhook-id": message_id,
-        "webhook-timestamp": str(moment),
+        "webhook-timestamp": str(instant),
         "webhook-signature": " ".join(_signature(key, signed) for key in keys),
     }
 

@@ -28,7 +28,7 @@ async def make_api_key(
     """Create an API key. The plain key is shown only once."""
     asked = ApiKeyIn.of(body)
     days = config.api_key_default_ttl_days if asked.expires_in_days is None else asked.expires_in_days
-    made = await db.act(
+    made = await db.transaction(
         lambda tx: make.make_key(tx, developer, name=asked.key_name, scopes=asked.scopes, ttl_days=days)
     )
     return MadeKeyOut.of(made)
@@ -50,4 +50,4 @@ async def revoke_api_key(
     key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)], developer: ManagingDeveloper, db: Db
 ) -> ApiKeyInfo:
     """Revoke an own API key, with effect from the next request."""
-    return ApiKeyInfo.of(await db.act(lambda tx: make.revoke_key(tx, developer, key_id)))
+    return ApiKeyInfo.of(await db.transaction(lambda tx: make.revoke_key(tx, developer, key_id)))

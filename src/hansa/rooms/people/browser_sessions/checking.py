@@ -35,9 +35,9 @@ async def check_browser_session(database: Database, token: str) -> BrowserSessio
     The idle time is written once a minute at most, so that reading pages mostly writes nothing.
     """
     token_hash = fingerprint(token)
-    found = await database.look(lambda tx: store.browser_session(tx, token_hash))
+    found = await database.query(lambda tx: store.browser_session(tx, token_hash))
     if found is None:
         return None
     if found.now - found.continued_at > timedelta(seconds=CONTINUED_EVERY_SECONDS):
-        await database.act_at_once(lambda tx: store.continue_browser_session(tx, found.id))
+        await database.execute(lambda tx: store.continue_browser_session(tx, found.id))
     return BrowserSession(found.id, found.developer, found.now, found.proved_at)

@@ -40,7 +40,7 @@ async def log_in_browser(
     """
     account = await login.admit(database, seal, settings, username=email, password=password)
     opening = _opening_for(client)
-    opened = await database.act(lambda tx: login.log_in(tx, seal, account, None, opening))
+    opened = await database.transaction(lambda tx: login.log_in(tx, seal, account, None, opening))
     assert opened is not None
     return opened
 
@@ -50,7 +50,7 @@ async def finish_browser_login(
 ) -> OpenBrowserSession:
     """Open the session of a login that waited for its code. Raises: PartialTokenRefused, CodesPaused."""
     opening = _opening_for(client)
-    opened = await database.act(lambda tx: login.complete(tx, seal, partial_token, code, opening))
+    opened = await database.transaction(lambda tx: login.complete(tx, seal, partial_token, code, opening))
     if opened is None:
         raise PartialTokenRefused
     return opened
@@ -63,7 +63,9 @@ async def confirm_password(database: Database, developer: Developer, session_id:
     TooManyPasswords.
     """
     password_hash = await prove_password(database, developer, password)
-    if not await database.act(lambda tx: store.note_proof(tx, developer.id, session_id, password_hash)):
+    if not await database.transaction(
+        lambda tx: store.note_proof(tx, developer.id, session_id, password_hash)
+    ):
         raise WrongPassword
 
 

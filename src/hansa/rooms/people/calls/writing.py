@@ -26,7 +26,7 @@ async def write_calls(runtime: Runtime) -> None:
         )
         await store.trim(tx, sorted(gathered), CALLS_KEPT)
 
-    await runtime.database.act(written)
+    await runtime.database.transaction(written)
 
 
 @asynccontextmanager

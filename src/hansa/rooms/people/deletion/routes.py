@@ -27,7 +27,7 @@ async def request_deletion(
     """Request the deletion of the own account after the cooling-off period. Until then tokens work, and each can cancel it."""
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
-        await db.act(
+        await db.transaction(
             lambda tx: request.request_deletion(tx, seal, developer, account_end, cooling_off_days=days)
         )
     )
@@ -36,7 +36,7 @@ async def request_deletion(
 @router.post("/cancel-deletion", responses=problems(Unauthorized, DeletionNotRequested))
 async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
     """Cancel the deletion of the own account."""
-    return DeletionOut.of(await db.act(lambda tx: request.cancel_deletion(tx, developer)))
+    return DeletionOut.of(await db.transaction(lambda tx: request.cancel_deletion(tx, developer)))
 
 
 @router.get("/deletion-status", responses=problems(Unauthorized))

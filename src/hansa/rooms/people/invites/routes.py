@@ -28,7 +28,7 @@ async def generate_invites(
     body: InvitesIn, administrator: Administrator, db: Db, config: Config
 ) -> list[MadeInviteOut]:
     """Create invitations. Their codes are shown only once."""
-    made = await db.act(
+    made = await db.transaction(
         lambda tx: invite.make_invites(
             tx,
             administrator,
@@ -55,4 +55,4 @@ async def revoke_invite(
     code: Annotated[str, Path(max_length=64)], administrator: Administrator, db: Db
 ) -> InviteInfo:
     """Revoke an active invitation, by its code or id."""
-    return InviteInfo.of(await db.act(lambda tx: invite.revoke_invite(tx, administrator, code)))
+    return InviteInfo.of(await db.transaction(lambda tx: invite.revoke_invite(tx, administrator, code)))

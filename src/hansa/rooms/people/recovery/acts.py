@@ -25,7 +25,9 @@ async def change_own_password(
     rules.require_acceptable_password(body.new_password, field="new_password")
     old_hash = await prove_password(database, developer, body.current_password)
     new_hash = await passwords.hashed(body.new_password)
-    await database.act(lambda tx: new_password.change_password(tx, seal, developer, old_hash, new_hash))
+    await database.transaction(
+        lambda tx: new_password.change_password(tx, seal, developer, old_hash, new_hash)
+    )
 
 
 async def set_forgotten_password(
@@ -34,13 +36,13 @@ async def set_forgotten_password(
     """Set a password by a grant. Raises: Unauthorized, PasswordRefused, TooManyPasswords."""
     rules.require_acceptable_password(body.new_password, field="new_password")
     new_hash = await passwords.hashed(body.new_password)
-    await database.act(lambda tx: new_password.set_password(tx, seal, setter, new_hash))
+    await database.transaction(lambda tx: new_password.set_password(tx, seal, setter, new_hash))
 
 
 async def forget_password(database: Database, email: str) -> None:
     """Mail a link to the account with this address, if there is one. Raises: TooManyRequests."""
     await admit(database, FORGOTTEN_PER_ACCOUNT, account_key(email))
-    await database.act(lambda tx: note_forgotten(tx, email))
+    await database.transaction(lambda tx: note_forgotten(tx, email))
 
 
 async def admit_recovery(database: Database, email: str) -> None:

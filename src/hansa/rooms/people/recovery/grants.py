@@ -28,7 +28,7 @@ async def check_password_setter(runtime: Runtime, token: str) -> PasswordSetter:
     """Who may set a password with this token. Raises: Unauthorized when it is not genuine, expired or burnt."""
     claims = runtime.tokens.verify(TokenKind.PASSWORD_SET, token)
     setter = PasswordSetter(int(claims.subject), UUID(claims.session))
-    is_good = await runtime.database.look(
+    is_good = await runtime.database.query(
         lambda tx: store.grant_is_good(tx, setter.developer_id, setter.grant, claims.expires_at)
     )
     if not is_good:

@@ -68,7 +68,7 @@ async def recover_account(
 ) -> PasswordTokenOut:
     """Exchange a recovery key, which works once, for a token that sets a new password within five minutes."""
     await admit_recovery(db, body.email)
-    token = await db.act(
+    token = await db.transaction(
         lambda tx: new_password.recover_account(tx, seal, tokens, body.email, body.recovery_key)
     )
     return PasswordTokenOut(
@@ -101,7 +101,7 @@ async def renew_recovery_keys(
     If-Match with the `recovery_keys_version` of the profile refuses a request that was sent before another one replaced the keys.
     """
     await prove_password(db, developer, body.password)
-    keys = await db.act(lambda tx: renew_keys(tx, seal, developer, body.code, if_match))
+    keys = await db.transaction(lambda tx: renew_keys(tx, seal, developer, body.code, if_match))
     if keys is None:
         raise two_factor.CodeWrong
     return RecoveryKeysOut(recovery_keys=keys)

@@ -29,10 +29,10 @@ async def take_code(tx: Tx, seal: Seal, developer_id: int, code: str) -> bool:
     factor = await store.lock_second_factor(tx, developer_id)
     if factor is None or not factor.is_on:
         return False
-    return await judge(tx, seal, developer_id, factor, rules.plain(code))
+    return await evaluate(tx, seal, developer_id, factor, rules.plain(code))
 
 
-async def judge(tx: Tx, seal: Seal, developer_id: int, factor: SecondFactor, code: str) -> bool:
+async def evaluate(tx: Tx, seal: Seal, developer_id: int, factor: SecondFactor, code: str) -> bool:
     """Take the plain code of a locked second factor, or count it as wrong. Raises: CodesPaused."""
     if factor.pause_seconds is not None and factor.pause_seconds > 0:
         raise CodesPaused(retry_after=factor.pause_seconds)

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/2fa", route_class=GuardedRoute)
 @router.post("/setup", operation_id="set_up_two_factor", responses=problems(Unauthorized, TwoFactorOn))
 async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Sealing) -> SetupOut:
     """Set up two-factor login: a seed for the authenticator app. It is on after the app's first code was verified."""
-    app = await db.act(lambda tx: begin_setup(tx, seal, developer, config.registry_name))
+    app = await db.transaction(lambda tx: begin_setup(tx, seal, developer, config.registry_name))
     return SetupOut(secret=app.seed, otpauth_uri=app.otpauth_uri, qr_svg=app.qr_svg())
 
 
@@ -36,7 +36,7 @@ async def set_up(developer: CurrentDeveloper, db: Db, config: Config, seal: Seal
 )
 async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> BackupCodesOut:
     """Turn two-factor login on with the app's first code. The backup codes are shown only once."""
-    backup_codes = await db.act(lambda tx: turn_on(tx, seal, developer, body.code))
+    backup_codes = await db.transaction(lambda tx: turn_on(tx, seal, developer, body.code))
     if backup_codes is None:
         raise CodeWrong
     return BackupCodesOut(backup_codes=backup_codes)
@@ -52,7 +52,7 @@ async def verify(body: VerifyIn, developer: CurrentDeveloper, db: Db, seal: Seal
 async def disable(body: DisableIn, developer: CurrentDeveloper, db: Db, seal: Sealing) -> MessageOut:
     """Turn two-factor login off, with the password and a code."""
     await prove_password(db, developer, body.password)
-    if not await db.act(lambda tx: turn_off(tx, seal, developer, body.code)):
+    if not await db.transaction(lambda tx: turn_off(tx, seal, developer, body.code)):
         raise CodeWrong
     return MessageOut(message="Two-factor login is off.")
 
@@ -67,6 +67,8 @@ async def recover_without_code(
     body: RecoverIn, developer: MaybeDeveloper, db: Db, seal: Sealing
 ) -> MessageOut:
     """Turn two-factor login off with a recovery key, when logged in or with the partial token of a login."""
-    if not await db.act(lambda tx: recover(tx, seal, developer, body.partial_token, body.recovery_key)):
+    if not await db.transaction(
+        lambda tx: recover(tx, seal, developer, body.partial_token, body.recovery_key)
+    ):
         raise RecoveryRefused
     return MessageOut(message="Two-factor login is off; log in with your password.")

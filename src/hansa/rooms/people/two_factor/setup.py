@@ -54,7 +54,7 @@ async def turn_on(tx: Tx, seal: Seal, developer: Developer, code: str) -> list[s
         raise TwoFactorNotSetUp
     if factor.is_on:
         raise TwoFactorOn
-    if not await codes.judge(tx, seal, developer.id, factor, rules.plain(code)):
+    if not await codes.evaluate(tx, seal, developer.id, factor, rules.plain(code)):
         return None
     backup_codes = [_new_backup_code() for _ in range(rules.BACKUP_CODES)]
     await store.turn_on(tx, developer.id, [fingerprint(rules.plain(code)) for code in backup_codes])

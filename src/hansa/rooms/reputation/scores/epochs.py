@@ -30,7 +30,7 @@ async def compute_epoch(runtime: Runtime, epoch: date) -> None:
     # In a thread: requests are served meanwhile.
     scores = await asyncio.to_thread(scores_of, signals, epoch)
     in_order = sorted(scores.items())
-    await runtime.database.act(lambda tx: _write(tx, epoch, through, in_order))
+    await runtime.database.transaction(lambda tx: _write(tx, epoch, through, in_order))
 
 
 async def _due(tx: Tx) -> date | None:

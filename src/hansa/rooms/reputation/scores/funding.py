@@ -42,7 +42,7 @@ class Funds:
         return True
 
 
-async def judge(tx: Tx, noted: Sequence[Noted]) -> list[Noted]:
+async def evaluate(tx: Tx, noted: Sequence[Noted]) -> list[Noted]:
     """These signals in their order, those that nobody could pay for with `counts` false. One transaction after another calls this."""
     granted_to = await _granted(tx)
     parties = {did for _, signal, _ in noted for did in (signal.giver, signal.receiver)}

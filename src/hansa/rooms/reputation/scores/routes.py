@@ -33,13 +33,13 @@ async def read_reputation(did: Did, db: Db, _: Public) -> ReputationOut:
 
     It is computed once a day, by a public formula and from public events.
     """
-    return ReputationOut.of(await db.look(lambda tx: reputation_of(tx, did)))
+    return ReputationOut.of(await db.query(lambda tx: reputation_of(tx, did)))
 
 
 @router.get("/agents/{did}/track-record", responses=REFUSALS)
 async def read_track_record(did: Did, db: Db, _: Public) -> TrackRecordOut:
     """What an agent of this registry has been paid for, up to now."""
-    return TrackRecordOut.of(did, await db.look(lambda tx: track_record_of(tx, did)))
+    return TrackRecordOut.of(did, await db.query(lambda tx: track_record_of(tx, did)))
 
 
 @router.get("/reputation/export", responses=problems(Invalid, TooManyRequests))

@@ -13,7 +13,7 @@ from hansa.foundation.values.money import ZERO, Minor, parse_amount
 from hansa_verify import Signal, read_signal
 
 from . import store
-from .funding import judge
+from .funding import evaluate
 from .recording import RECORDING
 
 
@@ -23,7 +23,7 @@ async def _note(tx: Tx, /, *events: StoredEvent) -> None:
     known = await store.noted_events(tx, [event.sequence for event, _ in found]) if found else frozenset()
     noted = [(event, signal, _paid(event, signal)) for event, signal in found if event.sequence not in known]
     if noted:
-        await store.add_signals(tx, await judge(tx, noted))
+        await store.add_signals(tx, await evaluate(tx, noted))
         await enqueue(tx, RECORDING, "all")
 
 

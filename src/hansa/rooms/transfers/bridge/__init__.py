@@ -2,9 +2,9 @@
 
 from .channel import BRIDGE_OUTBOX
 from .errors import AgentHoldsWrapped
+from .inbox import end_with
 from .routes import peer_router, router
 from .store import is_settled
-from .taking_in import end_with
 from .wrapped import require_no_wrapped, wrapped_supply
 from .wrapped_store import WrappedSupply
 

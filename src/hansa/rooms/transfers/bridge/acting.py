@@ -23,7 +23,7 @@ from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.errors import PeerRewound, ReceiverIsLocal, ReceiverRegistryUnknown
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import share_pair
-from hansa.rooms.transfers.homes import is_elsewhere, peer_of
+from hansa.rooms.transfers.receiver_registry import is_elsewhere, peer_of
 
 from . import sagas, store, wrapped_store
 from .channel import ask_now
@@ -35,8 +35,8 @@ from .errors import (
     WrappedCurrencyUnknown,
     WrappedInsufficient,
 )
+from .inbox import wrapped_amount
 from .messages import Direction, Terms
-from .taking_in import wrapped_amount
 
 
 class WrapRequest(msgspec.Struct, frozen=True):
@@ -94,13 +94,13 @@ async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | ag
     if not await is_elsewhere(runtime, asked.receiver_did):
         raise ReceiverIsLocal
     try:
-        corridor = await runtime.database.look(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
+        corridor = await runtime.database.query(lambda tx: _corridor_to(tx, asked.receiver_did, runtime))
     except Refused:
-        begun_before = await runtime.database.act(lambda tx: _recalled(tx, asked.request))
+        begun_before = await runtime.database.transaction(lambda tx: _recalled(tx, asked.request))
         if begun_before is None:
             raise
         return begun_before
-    begun = await runtime.database.act(lambda tx: _lock(tx, settings, agent, corridor, asked))
+    begun = await runtime.database.transaction(lambda tx: _lock(tx, settings, agent, corridor, asked))
     if isinstance(begun, Begun) and not begun.replayed:
         await ask_now(runtime, corridor, begun.saga_id)
     return begun
@@ -113,14 +113,14 @@ async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Be
     `require_may_cross` and `agents.hold_budget` raise.
     """
     try:
-        corridor = await runtime.database.look(lambda tx: _corridor_home(tx, asked, runtime))
+        corridor = await runtime.database.query(lambda tx: _corridor_home(tx, asked, runtime))
     except Refused:
-        begun_before = await runtime.database.act(lambda tx: _recalled(tx, asked.request))
+        begun_before = await runtime.database.transaction(lambda tx: _recalled(tx, asked.request))
         if begun_before is None:
             raise
         return begun_before
     settings = runtime.settings
-    begun = await runtime.database.act(lambda tx: _set_aside(tx, settings, agent, corridor, asked))
+    begun = await runtime.database.transaction(lambda tx: _set_aside(tx, settings, agent, corridor, asked))
     if isinstance(begun, Begun) and not begun.replayed:
         await ask_now(runtime, corridor, begun.saga_id)
     return begun
@@ -131,12 +131,12 @@ async def retry(runtime: Runtime, agent: Agent, saga_id: UUID, direction: Direct
 
     Raises: SagaUnknown, SagaDirection.
     """
-    kept = await runtime.database.look(lambda tx: store.find(tx, saga_id))
+    kept = await runtime.database.query(lambda tx: store.find(tx, saga_id))
     if kept is None or kept.saga.terms.sender_did != agent.did:
         raise SagaUnknown
     if kept.saga.terms.direction is not direction:
         raise SagaDirection
-    peer = await runtime.database.look(lambda tx: federation.peer_by_spiffe_id(tx, kept.peer))
+    peer = await runtime.database.query(lambda tx: federation.peer_by_spiffe_id(tx, kept.peer))
     if peer is not None and peer.ledger_id is not None:
         await ask_now(runtime, Corridor.to(peer, runtime), saga_id)
 

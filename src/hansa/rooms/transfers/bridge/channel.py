@@ -17,8 +17,8 @@ from hansa.rooms.transfers.crossing.store import lock_pair
 
 from . import pairing, sagas, store
 from .envelope import read_message, signed_text
+from .inbox import apply_message
 from .messages import Message
-from .taking_in import take_in
 
 PATH = "/api/v1/federation/bridge/messages"
 BATCH = 100
@@ -34,7 +34,7 @@ async def _apply(
     tx: Tx, exchange: federation.mailbox.Exchange[Message], messages: Sequence[Message]
 ) -> Sequence[Message]:
     corridor = Corridor.to(exchange.peer, exchange.runtime)
-    answers = [await take_in(tx, corridor, message) for message in messages]
+    answers = [await apply_message(tx, corridor, message) for message in messages]
     return [answer for answer in answers if answer is not None]
 
 
@@ -57,9 +57,9 @@ async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> 
     """What the peer is to be sent now, questions before decisions; deadlines that have passed are recorded first."""
     pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
-    moment = await clock.seconds(tx)
+    timestamp = await clock.seconds(tx)
     for kept in await store.take_due(tx, corridor.key, BATCH, only):
-        move = sagas.on_due(kept.saga, moment)
+        move = sagas.on_due(kept.saga, timestamp)
         if move.passed:
             await store.write(tx, move)
         messages += sagas.outstanding(move.saga or kept.saga)
@@ -71,7 +71,7 @@ async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> 
 
 async def ask_now(runtime: Runtime, corridor: Corridor, saga_id: UUID) -> None:
     """Ask about one saga at once; without an answer the job asks again."""
-    messages = await runtime.database.act(lambda tx: due_messages(tx, corridor, saga_id))
+    messages = await runtime.database.transaction(lambda tx: due_messages(tx, corridor, saga_id))
     if not messages:
         return
     try:
@@ -81,7 +81,7 @@ async def ask_now(runtime: Runtime, corridor: Corridor, saga_id: UUID) -> None:
 
 
 async def _due(runtime: Runtime, peer: federation.PeerRecord) -> Sequence[Message]:
-    return await runtime.database.act(lambda tx: due_messages(tx, Corridor.to(peer, runtime)))
+    return await runtime.database.transaction(lambda tx: due_messages(tx, Corridor.to(peer, runtime)))
 
 
 BRIDGE_OUTBOX = federation.mailbox.Outbox(

@@ -181,7 +181,7 @@ async def read_wrapped_units(agent: CurrentAgent, db: Db) -> WrappedHoldings:
 async def bridge_messages(body: BridgeMessagesIn, caller: CurrentPeer, request: Request) -> BridgeMessagesOut:
     """Take the messages of a peer in; a repeated message gets its stored answer."""
     runtime = runtime_of(request)
-    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, caller.id))
     return BridgeMessagesOut(messages=await CHANNEL.receive(runtime, peer, body.messages))
 
 
@@ -190,7 +190,7 @@ async def _step(
 ) -> Response:
     require_bridge(runtime.settings)
     if repeatable is not None:
-        known = await runtime.database.act(lambda tx: idempotency.recall(tx, repeatable))
+        known = await runtime.database.transaction(lambda tx: idempotency.recall(tx, repeatable))
         if known is not None:
             return answer_once(known, replayed=True)
     await retry(runtime, agent, body.saga_id, direction)
@@ -236,4 +236,4 @@ async def _answer(
             await idempotency.remember(tx, answered, answer)
         return answer
 
-    return answer_once(await runtime.database.act(first_answer), replayed=replayed)
+    return answer_once(await runtime.database.transaction(first_answer), replayed=replayed)

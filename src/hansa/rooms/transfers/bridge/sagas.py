@@ -100,7 +100,7 @@ class Decision(msgspec.Struct, frozen=True):
     is_in_doubt: bool = False
 
 
-class Findings(msgspec.Struct, frozen=True):
+class Inputs(msgspec.Struct, frozen=True):
     """What a registry finds for a message, in the transaction that applies it.
 
     `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know what it
@@ -216,15 +216,15 @@ def outstanding(saga: Saga) -> tuple[Message, ...]:
     return (Message(kind, saga.terms, proof=saga.answer if saga.has_ended else None),)
 
 
-def on_answer(saga: Saga | None, message: Message, findings: Findings) -> Move:
+def on_answer(saga: Saga | None, message: Message, inputs: Inputs) -> Move:
     """The destination has decided: the units are kept, or given back."""
     if saga is not None and message.terms != saga.terms:
         return Move(saga)
     if saga is None or saga.state is State.IN_DOUBT:
-        return _on_forgotten(saga, message, findings)
+        return _on_forgotten(saga, message, inputs)
     if saga.is_abandoned:
-        return _on_abandoned(saga, message, findings)
-    return (_on_ended if saga.has_ended else _on_first)(saga, message, findings)
+        return _on_abandoned(saga, message, inputs)
+    return (_on_ended if saga.has_ended else _on_first)(saga, message, inputs)
 
 
 def on_abandon(saga: Saga) -> Move:
@@ -246,10 +246,10 @@ def receipt_of(move: Move, message: Message) -> Message | None:
     return Message(MessageType.RECEIPT, message.terms, code)
 
 
-def _on_first(saga: Saga, message: Message, findings: Findings) -> Move:
+def _on_first(saga: Saga, message: Message, inputs: Inputs) -> Move:
     course = _COURSES[saga.terms.direction]
     # Once the destination repeats its decision it is known that it was not lost meanwhile.
-    is_closed = not findings.is_repeated or (message.shows_request and findings.is_current)
+    is_closed = not inputs.is_repeated or (message.shows_request and inputs.is_current)
     if message.type is DONE[saga.terms.direction]:
         completed = replace(saga, state=State.COMPLETED, answer=message, is_closed=is_closed)
         return Move(completed, course.done, course.keep, ENTRY_ENDED, confirms=is_closed)
@@ -261,36 +261,36 @@ def _on_first(saga: Saga, message: Message, findings: Findings) -> Move:
     return Move(ended, tuple(course.undone), course.give_back, ENTRY_ENDED, confirms=is_closed)
 
 
-def _on_ended(saga: Saga, message: Message, findings: Findings) -> Move:
+def _on_ended(saga: Saga, message: Message, inputs: Inputs) -> Move:
     """The destination repeats its decision. One that contradicts what it had signed is shown that signature."""
     expected = DONE[saga.terms.direction] if saga.state is State.COMPLETED else MessageType.CANCELLED
-    if not findings.is_current:
+    if not inputs.is_current:
         return Move(saga)
     agrees = message.type is expected
     return Move(replace(saga, is_closed=agrees), confirms=agrees)
 
 
-def _on_abandoned(saga: Saga, message: Message, findings: Findings) -> Move:
+def _on_abandoned(saga: Saga, message: Message, inputs: Inputs) -> Move:
     """The destination was away when an administrator ended the saga: it agrees, or it had carried the saga out."""
     if message.type is MessageType.CANCELLED:
-        return Move(replace(saga, answer=message, is_closed=True), confirms=findings.is_current)
-    return _on_forgotten(saga, message, findings)
+        return Move(replace(saga, answer=message, is_closed=True), confirms=inputs.is_current)
+    return _on_forgotten(saga, message, inputs)
 
 
-def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Move:
+def _on_forgotten(saga: Saga | None, message: Message, inputs: Inputs) -> Move:
     """After a restore, the own signature under the request is binding where the destination carried it out."""
     terms = message.terms
     if message.type is MessageType.CANCELLED and message.shows_request and saga is None:
-        return Move(None, confirms=findings.is_current)
+        return Move(None, confirms=inputs.is_current)
     if not message.shows_request or message.type is not DONE[terms.direction]:
         return Move(saga)
     course = _COURSES[terms.direction]
     before = (*course.first, course.requested) if saga is None else ()
     known = Saga(terms, course.requested, 0.0) if saga is None else replace(saga, code=None)
-    if findings.has_units:
-        completed = replace(known, state=State.COMPLETED, answer=message, is_closed=findings.is_current)
+    if inputs.has_units:
+        completed = replace(known, state=State.COMPLETED, answer=message, is_closed=inputs.is_current)
         passed = (*before, *course.done)
-        return Move(completed, passed, course.again, ENTRY_ENDED, confirms=findings.is_current)
+        return Move(completed, passed, course.again, ENTRY_ENDED, confirms=inputs.is_current)
     if terms.direction is Direction.REDEEM:
         # The wrapped units are set aside by another redemption, or not minted again yet: the destination repeats its decision.
         return Move(saga)
@@ -298,29 +298,29 @@ def _on_forgotten(saga: Saga | None, message: Message, findings: Findings) -> Mo
     return Move(replace(known, state=State.IN_DOUBT), (*before, State.IN_DOUBT) if is_new else ())
 
 
-def decide(decision: Decision | None, message: Message, findings: Findings) -> Decided:
+def decide(decision: Decision | None, message: Message, inputs: Inputs) -> Decided:
     """The destination's side: carry out, refuse or cancel once, and answer the same for good.
 
     What is no message of a source changes nothing and gets no answer.
     """
     terms = message.terms
     if message.type is MessageType.RECEIPT:
-        return _on_receipt(decision, message) if findings.is_current else NOTHING
+        return _on_receipt(decision, message) if inputs.is_current else NOTHING
     if message.type not in {MessageType.CANCEL, REQUEST[terms.direction]}:
         return NOTHING
     if decision is not None and decision.terms != terms:
         return Decided(None, Message(MessageType.CANCELLED, terms, Code.ID_CONFLICT))
     shown = message.outcome_shown
     if shown is not None and (decision is None or decision.is_done is not shown or decision.is_in_doubt):
-        return _on_own_signature(decision, message, findings, is_done=shown)
+        return _on_own_signature(decision, message, inputs, is_done=shown)
     if decision is not None:
         return Decided(decision, answer_of(decision))
-    return _on_first_request(message, findings) if findings.may_decide else NOTHING
+    return _on_first_request(message, inputs) if inputs.may_decide else NOTHING
 
 
-def _on_first_request(message: Message, findings: Findings) -> Decided:
+def _on_first_request(message: Message, inputs: Inputs) -> Decided:
     terms = message.terms
-    code = Code.CANCELLED if message.type is MessageType.CANCEL else findings.refusal
+    code = Code.CANCELLED if message.type is MessageType.CANCEL else inputs.refusal
     if code is not None:
         return _recorded(Decision(terms, is_done=False, code=code, request=message))
     carry_out = _COURSES[terms.direction].carry_out
@@ -328,11 +328,11 @@ def _on_first_request(message: Message, findings: Findings) -> Decided:
 
 
 def _on_own_signature(
-    decision: Decision | None, message: Message, findings: Findings, *, is_done: bool
+    decision: Decision | None, message: Message, inputs: Inputs, *, is_done: bool
 ) -> Decided:
     """The source shows what this registry had signed before it was restored: that is what it decided."""
     money = signed_money(decision, message)
-    if money is not None and not findings.has_units:
+    if money is not None and not inputs.has_units:
         # The source repeats what it shows. Nothing else stops for units that are wrapped: they come back to their holder.
         if money is not Money.TAKE_BACK_UNLOCKED or decision is None or decision.is_in_doubt:
             return NOTHING

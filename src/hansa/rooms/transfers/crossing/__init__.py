@@ -23,8 +23,8 @@ from .errors import (
 )
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
 from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
+from .inputs import is_withheld_abroad
 from .jobs_of_crossings import CROSSING_JOBS
-from .judging import is_withheld_abroad
 from .messages import (
     CONTRACT,
     NOWHERE,

@@ -16,9 +16,9 @@ from . import pair_chain, received_store, receiver, sender, sent_store, store
 from .corridor import Corridor
 from .envelope import read_messages, signed_texts
 from .high_water import HIGH_WATER
+from .inbox import apply_messages, dids_in
 from .messages import MESSAGES_MAX, Message
-from .sender import Judgement
-from .taking_in import dids_in, take_in
+from .sender import SenderInputs
 from .writing import Changes, write_changes
 
 DELIVERY = "transfers: messages to a peer"
@@ -34,7 +34,7 @@ READING_TRANSFERS: Slot[set[str]] = Slot(
 async def _apply(
     tx: Tx, exchange: federation.mailbox.Exchange[Message], messages: Sequence[Message]
 ) -> Sequence[Message]:
-    return await take_in(tx, Corridor.to(exchange.peer, exchange.runtime), messages)
+    return await apply_messages(tx, Corridor.to(exchange.peer, exchange.runtime), messages)
 
 
 async def _sign(runtime: Runtime, messages: Sequence[Message], together: bool) -> list[str]:
@@ -47,7 +47,7 @@ async def _stamp(
 ) -> Sequence[Message]:
     assert peer.spiffe_id is not None
     name = peer.spiffe_id
-    pair = await runtime.database.look(lambda tx: store.find_pair(tx, name))
+    pair = await runtime.database.query(lambda tx: store.find_pair(tx, name))
     return [pair_chain.stamped(pair, one) for one in messages]
 
 
@@ -70,7 +70,7 @@ CHANNEL: federation.mailbox.Channel[Message] = federation.mailbox.Channel(
 
 
 async def _due(runtime: Runtime, peer: federation.PeerRecord) -> Sequence[Message]:
-    return await runtime.database.act(lambda tx: due_messages(tx, Corridor.to(peer, runtime)))
+    return await runtime.database.transaction(lambda tx: due_messages(tx, Corridor.to(peer, runtime)))
 
 
 async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
@@ -80,7 +80,7 @@ async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
     now = await clock.seconds(tx)
     messages: list[Message] = []
     for sent in await sent_store.take_due_sent(tx, corridor.key, BATCH // 2):
-        step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), now)
+        step = sender.on_time(sent, SenderInputs(may_decide=pair.may_decide), now)
         if step.sent is not None:
             changes.add(step)
         messages += sender.outstanding(step.sent or sent)
@@ -98,7 +98,7 @@ async def abort_now(tx: Tx, corridor: Corridor, transfer_ids: Sequence[UUID]) ->
     changes = Changes(pair, pair)
     found, _ = await sent_store.lock_sent(tx, corridor.key, transfer_ids)
     for sent in found.values():
-        step = sender.on_time(sent, Judgement(may_decide=pair.may_decide), sent.deadline)
+        step = sender.on_time(sent, SenderInputs(may_decide=pair.may_decide), sent.deadline)
         if step.sent is not None:
             changes.add(step)
     if changes.sent:

@@ -50,9 +50,9 @@ class Corridors:
 
     async def _found(self, dids: list[str]) -> Mapping[str, Found]:
         try:
-            return await self._runtime.database.look(lambda tx: corridors_to(tx, dids, self._runtime))
-        except Unavailable as trouble:
-            return dict.fromkeys(dids, trouble)
+            return await self._runtime.database.query(lambda tx: corridors_to(tx, dids, self._runtime))
+        except Unavailable as error:
+            return dict.fromkeys(dids, error)
 
 
 CORRIDORS: Slot[Corridors] = Slot("transfers: corridors that callers ask for", build=Corridors)

@@ -18,11 +18,11 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import federation
 from hansa.rooms.transfers import pools
-from hansa.rooms.transfers.homes import FEE_PATH, peer_of, peers_of
+from hansa.rooms.transfers.receiver_registry import FEE_PATH, peer_of, peers_of
 
 from .corridor import Corridor
 from .errors import CurrencyDiffers, ReceiverRegistryUnknown, ReceiverUnknown
-from .judging import is_withheld_abroad, withheld_abroad
+from .inputs import is_withheld_abroad, withheld_abroad
 
 NOT_FOUND = 404
 # How far rounding half to even can be above the least amount, at rates up to a half.

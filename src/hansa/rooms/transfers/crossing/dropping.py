@@ -33,22 +33,22 @@ TOTALS_AGREED: Slot[Callable[[Tx, str], Awaitable[datetime | None]]] = Slot(
 
 async def drop_statements(runtime: Runtime) -> None:
     """The job: go on through the chain of each pair as far as may be."""
-    for peer in await runtime.database.look(store.peers):
+    for peer in await runtime.database.query(store.peers):
         while await _drop_some(runtime, peer):
             pass
 
 
 async def _drop_some(runtime: Runtime, peer: str) -> bool:
     """Return whether there may be more to drop."""
-    before = await runtime.database.look(lambda tx: _before(tx, runtime, peer))
+    before = await runtime.database.query(lambda tx: _before(tx, runtime, peer))
     if before is None:
         return False
-    entries = await runtime.database.look(
+    entries = await runtime.database.query(
         partial(dropping_store.entries, peer=peer, before=before, most=AT_ONCE)
     )
     done = list(takewhile(lambda entry: entry.is_done, entries))
     if done:
-        await runtime.database.act(lambda tx: dropping_store.drop(tx, peer, done))
+        await runtime.database.transaction(lambda tx: dropping_store.drop(tx, peer, done))
     return len(done) == AT_ONCE
 
 

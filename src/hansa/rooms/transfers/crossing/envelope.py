@@ -192,8 +192,8 @@ def _parsed(text: str) -> tuple[CompactSignature, tuple[Message, ...]]:
     signature = ENVELOPE.read(text, _read_payload)
     try:
         return signature, _messages(signature.payload, text)
-    except (ValueError, NotAnAmount) as trouble:
-        raise MalformedMessage("members") from trouble
+    except (ValueError, NotAnAmount) as error:
+        raise MalformedMessage("members") from error
 
 
 def _read_payload(raw: bytes) -> Any:

@@ -57,7 +57,7 @@ class HighWater:
         if self._known is None:
             self._known, self._is_missing = self._read()
         known = self._known
-        found = await self._runtime.database.look_again(store.places)
+        found = await self._runtime.database.query_again(store.places)
         if self._is_missing:
             self._is_missing = False
             await self._await_heads(found)
@@ -70,10 +70,10 @@ class HighWater:
                 peers=sorted(behind),
             )
             for peer, place in behind.items():
-                await self._runtime.database.act(
+                await self._runtime.database.transaction(
                     partial(_begin_epoch, peer=peer, known=place, reopened=PAIR_REOPENED.of(self._runtime))
                 )
-            found = await self._runtime.database.look_again(store.places)
+            found = await self._runtime.database.query_again(store.places)
         if found != known:
             self._known = found
             self._write(found)
@@ -81,7 +81,7 @@ class HighWater:
     async def _await_heads(self, found: dict[str, Place]) -> None:
         for peer, (_, number) in found.items():
             if number > 0:
-                await self._runtime.database.act(partial(_await_heads, peer=peer))
+                await self._runtime.database.transaction(partial(_await_heads, peer=peer))
 
     def _read(self) -> tuple[dict[str, Place], bool]:
         """What the file says, and whether there is none."""
@@ -90,11 +90,11 @@ class HighWater:
             return {peer: (int(epoch), int(number)) for peer, (epoch, number) in pairs.items()}, False
         except FileNotFoundError:
             return {}, True
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as trouble:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _log.warning(
                 "the file of high-water marks cannot be read; it is written anew",
                 path=str(self._path),
-                reason=str(trouble),
+                reason=str(error),
             )
             return {}, True
 
@@ -105,7 +105,7 @@ class HighWater:
             draft.touch(mode=0o600)
             draft.write_text(json.dumps({"pairs": places}, sort_keys=True))
             draft.replace(self._path)
-        except OSError as trouble:
+        except OSError as error:
             with suppress(OSError):
                 draft.unlink()
             # Without the file the peers show a restore, by the pair chain.
@@ -113,7 +113,7 @@ class HighWater:
                 _log.warning(
                     "the file of high-water marks cannot be written",
                     path=str(self._path),
-                    reason=str(trouble),
+                    reason=str(error),
                 )
             self._is_unwritable = True
 

@@ -112,10 +112,10 @@ async def movement_of(tx: Tx, corridor: Corridor, transfer_id: UUID) -> int:
 async def ask_to_prepare(runtime: Runtime, transfer_id: UUID) -> None:
     """Ask the payee's registry once; without its answer it is asked again by a job until the deadline."""
     database = runtime.database
-    row = await database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
+    row = await database.query(lambda tx: sent_store.sent_row(tx, transfer_id))
     if row is None or row["state"] != "reserved":
         return
-    peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, row["peer"]))
+    peer = await database.query(lambda tx: federation.peer_by_spiffe_id(tx, row["peer"]))
     if peer is None or peer.ledger_id is None:
         return
     with suppress(federation.mailbox.PeerUnavailable):

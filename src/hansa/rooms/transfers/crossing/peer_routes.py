@@ -24,6 +24,6 @@ async def transfer_messages(
 ) -> TransferMessagesOut:
     """Take the messages of a peer in; a repeated message gets its stored answer."""
     runtime = runtime_of(request)
-    peer = await runtime.database.look(lambda tx: federation.peer_by_id(tx, caller.id))
+    peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, caller.id))
     answers = await CHANNEL.receive(runtime, peer, body.messages, reads_transfers=body.reads_transfers)
     return TransferMessagesOut(messages=answers, reads_transfers=True)

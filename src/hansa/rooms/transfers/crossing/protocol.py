@@ -8,17 +8,17 @@ import msgspec
 from . import receiver, sender
 from .messages import Code, Message, MessageType
 from .receiver import Terms
-from .sender import Judgement
+from .sender import SenderInputs
 from .states import NOTHING, Received, Sent, SentState, Step
 
 OF_RECEIVER = frozenset({MessageType.PREPARED, MessageType.REFUSED, MessageType.QUERY})
 
 
-class Findings(msgspec.Struct, frozen=True):
+class Inputs(msgspec.Struct, frozen=True):
     """What was read for a message, in the transaction that applies it."""
 
     terms: Terms
-    judgement: Judgement
+    sender_inputs: SenderInputs
 
 
 def concerns_sent(message: Message) -> bool:
@@ -39,26 +39,26 @@ def rests_on_proof(sent: Sent | None, received: Received | None, message: Messag
 
 
 def receive(
-    sent: Sent | None, received: Received | None, message: Message, findings: Findings, now: float
+    sent: Sent | None, received: Received | None, message: Message, inputs: Inputs, now: float
 ) -> Step:
     """Apply a message whose signature and positions were judged. What changes nothing is the empty step."""
     if message.body is None:
         return NOTHING
     if concerns_sent(message):
-        return _at_sender(sent, message, findings.judgement, now)
-    return _at_receiver(received, message, findings.terms)
+        return _at_sender(sent, message, inputs.sender_inputs, now)
+    return _at_receiver(received, message, inputs.terms)
 
 
-def _at_sender(sent: Sent | None, message: Message, judgement: Judgement, now: float) -> Step:
+def _at_sender(sent: Sent | None, message: Message, sender_inputs: SenderInputs, now: float) -> Step:
     match message.type:
         case MessageType.PREPARED:
-            return sender.on_prepared(sent, message, judgement, now)
+            return sender.on_prepared(sent, message, sender_inputs, now)
         case MessageType.REFUSED:
-            return sender.on_refused(sent, message, judgement)
+            return sender.on_refused(sent, message, sender_inputs)
         case MessageType.QUERY:
-            return sender.on_query(sent, message, judgement)
+            return sender.on_query(sent, message, sender_inputs)
         case _:
-            return sender.on_receipt(sent, message, judgement)
+            return sender.on_receipt(sent, message, sender_inputs)
 
 
 def _at_receiver(received: Received | None, message: Message, terms: Terms) -> Step:

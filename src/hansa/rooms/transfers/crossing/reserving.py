@@ -81,7 +81,9 @@ async def reserve(
         agent, crossing_request.payment.capability_token
     ):
         return await _gathered(runtime, corridor, crossing_request)
-    return await runtime.database.act(lambda tx: _judged(tx, runtime, agent, corridor, crossing_request))
+    return await runtime.database.transaction(
+        lambda tx: _judged(tx, runtime, agent, corridor, crossing_request)
+    )
 
 
 async def _gathered(runtime: Runtime, corridor: Corridor, crossing_request: CrossingRequest) -> Reserved:
@@ -99,7 +101,7 @@ async def _gathered(runtime: Runtime, corridor: Corridor, crossing_request: Cros
     if transfer_id != new.transfer_id:
         return Reserved(transfer_id, None)
     if crossing_request.backend == "async":
-        await runtime.database.act(lambda tx: jobs.enqueue(tx, DELIVERY, corridor.key))
+        await runtime.database.transaction(lambda tx: jobs.enqueue(tx, DELIVERY, corridor.key))
     return Reserved(transfer_id, prepare_of(body, new.expected_fee))
 
 

@@ -93,8 +93,8 @@ class SendQueues:
                 queue.waiting += await self._answered(queue.corridor, batch)
                 self._send(queue)
                 await self._return_rows(queue.corridor, callers)
-            except Unavailable as trouble:
-                _fail(callers, trouble)
+            except Unavailable as error:
+                _fail(callers, error)
             finally:
                 for caller in callers.values():
                     caller.cancel()
@@ -117,14 +117,14 @@ class SendQueues:
         rows = await self._rows(callers)
         undecided = [transfer_id for transfer_id, row in rows.items() if row["state"] == "reserved"]
         if undecided:
-            await self._runtime.database.act(lambda tx: abort_now(tx, corridor, undecided))
+            await self._runtime.database.transaction(lambda tx: abort_now(tx, corridor, undecided))
             rows |= await self._rows(undecided)
         for transfer_id, caller in callers.items():
             if not caller.done():
                 caller.set_result(rows[transfer_id])
 
     async def _rows(self, transfer_ids: Collection[UUID]) -> dict[UUID, asyncpg.Record]:
-        return await self._runtime.database.look(lambda tx: sent_store.outcomes(tx, list(transfer_ids)))
+        return await self._runtime.database.query(lambda tx: sent_store.outcomes(tx, list(transfer_ids)))
 
 
 SEND_QUEUES: Slot[SendQueues] = Slot("transfers: messages that wait for peers", build=SendQueues)
@@ -148,7 +148,7 @@ def _callers_of(queue: _Queue, batch: Sequence[Message]) -> dict[UUID, "asyncio.
     }
 
 
-def _fail(callers: dict[UUID, "asyncio.Future[asyncpg.Record]"], trouble: Unavailable) -> None:
+def _fail(callers: dict[UUID, "asyncio.Future[asyncpg.Record]"], error: Unavailable) -> None:
     for caller in callers.values():
         if not caller.done():
-            caller.set_exception(trouble)
+            caller.set_exception(error)

@@ -11,7 +11,7 @@ from .messages import Body, Code, Message, MessageType, Swap, states
 from .states import NOTHING, Money, MoneyKind, Sent, SentState, Step
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class SenderInputs(msgspec.Struct, frozen=True):
     """What the sender's registry finds before it decides.
 
     `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the
@@ -54,18 +54,18 @@ def _statement(sent: Sent) -> Message:
             return Message(MessageType.COMMIT, sent.body, net=net, fee=fee, proof=prepared)
 
 
-def on_prepared(sent: Sent | None, message: Message, judgement: Judgement, now: float) -> Step:
+def on_prepared(sent: Sent | None, message: Message, sender_inputs: SenderInputs, now: float) -> Step:
     """The receiver's registry is prepared: decide."""
     assert message.body is not None
     if sent is None:
-        return _on_unknown(message.body, judgement)
+        return _on_unknown(message.body, sender_inputs)
     if not message.is_of(sent.body) or sent.state is SentState.IN_DOUBT:
         return NOTHING
     if sent.state is not SentState.RESERVED:
         return Step(sent=sent, messages=(_statement(sent),))
-    if not judgement.may_decide:
+    if not sender_inputs.may_decide:
         return NOTHING
-    code = judgement.code or _why_aborted(sent, message, now)
+    code = sender_inputs.code or _why_aborted(sent, message, now)
     return _commit(sent, message) if code is None else _abort(sent, code)
 
 
@@ -97,20 +97,20 @@ def _commit(sent: Sent, message: Message) -> Step:
     )
 
 
-def on_refused(sent: Sent | None, message: Message, judgement: Judgement) -> Step:
+def on_refused(sent: Sent | None, message: Message, sender_inputs: SenderInputs) -> Step:
     """The receiver's registry refuses: the transfer is aborted for its reason."""
     if sent is None or not message.is_of(sent.body) or sent.state is not SentState.RESERVED:
         return NOTHING
-    if not judgement.may_decide:
+    if not sender_inputs.may_decide:
         return NOTHING
     return _abort(sent, message.code or Code.ABORTED)
 
 
-def on_query(sent: Sent | None, message: Message, judgement: Judgement) -> Step:
+def on_query(sent: Sent | None, message: Message, sender_inputs: SenderInputs) -> Step:
     """The receiver's registry asks what became of the transfer."""
     assert message.body is not None
     if sent is None:
-        return _on_unknown(message.body, judgement)
+        return _on_unknown(message.body, sender_inputs)
     if not message.is_of(sent.body):
         return Step(sent=sent, messages=(Message(MessageType.STATE, message.body, code=Code.ID_CONFLICT),))
     if sent.state in (SentState.RESERVED, SentState.IN_DOUBT):
@@ -118,9 +118,9 @@ def on_query(sent: Sent | None, message: Message, judgement: Judgement) -> Step:
     return Step(sent=sent, messages=(_statement(sent),))
 
 
-def on_time(sent: Sent, judgement: Judgement, now: float) -> Step:
+def on_time(sent: Sent, sender_inputs: SenderInputs, now: float) -> Step:
     """The deadline has come: ABORT, unless the decision is recorded."""
-    if sent.state is not SentState.RESERVED or now < sent.deadline or not judgement.may_decide:
+    if sent.state is not SentState.RESERVED or now < sent.deadline or not sender_inputs.may_decide:
         return NOTHING
     return _abort(sent, Code.TIMEOUT)
 
@@ -137,14 +137,14 @@ def on_abandon(sent: Sent) -> Step:
     return NOTHING
 
 
-def on_receipt(sent: Sent | None, message: Message, judgement: Judgement) -> Step:
+def on_receipt(sent: Sent | None, message: Message, sender_inputs: SenderInputs) -> Step:
     """The receiver's registry carried the decision out, and shows it with this registry's signature."""
     body = message.body
     assert body is not None
     if sent is not None and not message.is_of(sent.body):
         return NOTHING
     if message.code == Code.COMMITTED:
-        step = _credited(sent, body, message, judgement)
+        step = _credited(sent, body, message, sender_inputs)
     elif message.code == Code.ABORTED:
         step = _not_credited(sent, body, message)
     else:
@@ -154,7 +154,7 @@ def on_receipt(sent: Sent | None, message: Message, judgement: Judgement) -> Ste
     return step.saying(Message(MessageType.RECEIPT, body, code=Code.CLOSED))
 
 
-def _credited(sent: Sent | None, body: Body, message: Message, judgement: Judgement) -> Step:
+def _credited(sent: Sent | None, body: Body, message: Message, sender_inputs: SenderInputs) -> Step:
     if sent is not None and sent.state is SentState.COMMITTED:
         return Step(sent=replace(sent, receipt=message))
     if not states(message.proof, MessageType.COMMIT, body):
@@ -168,9 +168,9 @@ def _credited(sent: Sent | None, body: Body, message: Message, judgement: Judgem
     net, fee = proof.net or 0, proof.fee or 0
     if known.state is SentState.RESERVED:
         return Step(sent=committed, money=(Money(MoneyKind.COMMIT_OUT, body, net, fee),), entry="commit")
-    if not judgement.has_units:
+    if not sender_inputs.has_units:
         return Step(sent=replace(committed, state=SentState.IN_DOUBT, receipt=None))
-    kind = MoneyKind.SHORTFALL_OUT if judgement.is_shortfall else MoneyKind.REPLAY_OUT
+    kind = MoneyKind.SHORTFALL_OUT if sender_inputs.is_shortfall else MoneyKind.REPLAY_OUT
     return Step(sent=committed, money=(Money(kind, body, net, fee),), entry="commit")
 
 
@@ -190,9 +190,9 @@ def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:
     return replace(step, sent=replace(step.sent, receipt=message))
 
 
-def _on_unknown(body: Body, judgement: Judgement) -> Step:
+def _on_unknown(body: Body, sender_inputs: SenderInputs) -> Step:
     """ABORT is binding, so that it is recorded with its answer; without room for the record there is no answer."""
-    if not judgement.may_decide or judgement.tombstones_full:
+    if not sender_inputs.may_decide or sender_inputs.tombstones_full:
         return NOTHING
     aborted = Sent(body, SentState.ABORTED, code=Code.UNKNOWN)
     return Step(sent=aborted, messages=(_statement(aborted),), entry="abort")

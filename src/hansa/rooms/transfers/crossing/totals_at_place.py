@@ -44,6 +44,6 @@ async def confirmed_between(tx: Tx, peer: str, after: Place | None, through: Pla
     return Minor(int(amount))
 
 
-async def unconfirmed_before(tx: Tx, peer: str, moment: datetime) -> Minor:
-    """What was committed before this moment and the peer has not confirmed."""
-    return Minor(int(await tx.fetchval(_UNCONFIRMED, peer, moment)))
+async def unconfirmed_before(tx: Tx, peer: str, timestamp: datetime) -> Minor:
+    """What was committed before this timestamp and the peer has not confirmed."""
+    return Minor(int(await tx.fetchval(_UNCONFIRMED, peer, timestamp)))

@@ -25,12 +25,12 @@ from .channel import abort_now
 from .corridor import Corridor
 from .corridors import CORRIDORS
 from .errors import PeerRewound, refusal_of
-from .gathering_swaps import SWAPS_OUT
 from .messages import Message
 from .reading import view_of_answer
 from .records import Bounds, CrossingView
 from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, kept_of, reserve
 from .send_queue import SEND_QUEUES
+from .swap_batch import SWAP_BATCHES
 from .swapping_out import OutTerms, swap_terms
 
 XREG_PERMISSION = "teg.transfer_xreg"
@@ -72,7 +72,7 @@ async def _reserved(
     """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
     is_plain = agents.pays_plainly(agent, crossing_request.payment.capability_token)
     if corridor.currency_received is not None and is_plain:
-        reserved = await SWAPS_OUT.of(runtime).reserved(corridor, crossing_request)
+        reserved = await SWAP_BATCHES.of(runtime).reserved(corridor, crossing_request)
         if reserved is not None:
             return reserved
     return await reserve(runtime, agent, corridor, crossing_request)
@@ -86,7 +86,7 @@ async def _decided(
         async with asyncio.timeout(CALLER_SECONDS):
             row = await SEND_QUEUES.of(runtime).decided(corridor, prepare)
     except TimeoutError:
-        await runtime.database.act(lambda tx: abort_now(tx, corridor, [transfer_id]))
+        await runtime.database.transaction(lambda tx: abort_now(tx, corridor, [transfer_id]))
         return await _outcome(runtime, transfer_id)
     return row if row["state"] != "reserved" else await _outcome(runtime, row["transfer_id"])
 
@@ -109,7 +109,7 @@ async def _outcome(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 
 
 async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
-    row = await runtime.database.look(lambda tx: sent_store.sent_row(tx, transfer_id))
+    row = await runtime.database.query(lambda tx: sent_store.sent_row(tx, transfer_id))
     assert row is not None
     return row
 
@@ -151,7 +151,7 @@ async def _replayed(runtime: Runtime, request: Repeatable | None) -> Crossed | N
     """The first answer under this key; None where there is none. Raises: KeyReused, KeyInProgress."""
     if request is None:
         return None
-    kept = await runtime.database.act(lambda tx: idempotency.recall(tx, request))
+    kept = await runtime.database.transaction(lambda tx: idempotency.recall(tx, request))
     if kept is None:
         return None
     row = await _outcome(runtime, kept_of(kept).crossing)

@@ -73,10 +73,10 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
 async def send_acts(runtime: Runtime, spiffe_id: str) -> str | None:
     """Send what the peer does not have; why it could not be sent, None once all is answered."""
     database = runtime.database
-    peer = await database.look(lambda tx: federation.peer_by_spiffe_id(tx, spiffe_id))
+    peer = await database.query(lambda tx: federation.peer_by_spiffe_id(tx, spiffe_id))
     if peer is None:
         return "the peer is not known any more"
-    for row in await database.look(lambda tx: store.acts(tx, spiffe_id)):
+    for row in await database.query(lambda tx: store.acts(tx, spiffe_id)):
         reason = await _send_act(runtime, peer, row)
         if reason is not None:
             return reason
@@ -94,7 +94,7 @@ async def _send_act(runtime: Runtime, peer: federation.PeerRecord, row: asyncpg.
     is_moot = answer.status == NOT_FOUND and row["kind"] != "propose"
     if answer.status != OK and not is_refused and not is_moot:
         return f"status_{answer.status}"
-    await runtime.database.act(
+    await runtime.database.transaction(
         lambda tx: _answered(tx, runtime, peer.spiffe_id or "", row["act_id"], is_refused=is_refused)
     )
     return None
@@ -132,7 +132,7 @@ async def end_with(tx: Tx, peer: str, settings: Settings) -> None:
     await store.drop_acts(tx, peer)
 
 
-async def take_in(tx: Tx, peer: federation.PeerRecord, act: PoolAct, settings: Settings) -> None:
+async def apply_act(tx: Tx, peer: federation.PeerRecord, act: PoolAct, settings: Settings) -> None:
     """Follow an act of a peer, once. Raises: PoolExists, PoolUnknown, PoolCurrencyDiffers, PoolBusy."""
     assert peer.spiffe_id is not None
     if not await store.hear(tx, peer.spiffe_id, act.act_id):

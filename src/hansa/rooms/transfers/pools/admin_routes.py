@@ -60,7 +60,7 @@ class PoolsOf(msgspec.Struct, frozen=True):
             pool = await reading.find_pool(tx, currency, self.peer)
             return await reading.state_of(tx, await change(tx, pool), self.settings)
 
-        return _answer(await self.database.act(act), self.settings)
+        return _answer(await self.database.transaction(act), self.settings)
 
 
 async def pools_of(db: Db, config: Config, *, peer: OfPeer = None) -> PoolsOf:

@@ -46,9 +46,9 @@ async def open_pool(runtime: Runtime, administrator: Developer, new: NewPool) ->
     ReserveTooSmall, TreasuryInsufficient, and what `require_may_cross` raises.
     """
     database, settings = runtime.database, runtime.settings
-    opened = await database.act(lambda tx: _open(tx, administrator, new, settings))
+    opened = await database.transaction(lambda tx: _open(tx, administrator, new, settings))
     await acts.send_acts(runtime, opened.peer)
-    pool = await database.look(lambda tx: store.find_pool(tx, opened.peer))
+    pool = await database.query(lambda tx: store.find_pool(tx, opened.peer))
     if pool is None or not pool.is_home:
         raise PoolExists
     return pool

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation
-from hansa.rooms.transfers.homes import peer_of
+from hansa.rooms.transfers.receiver_registry import peer_of
 
 from . import pricing, store
 from .errors import REFUSAL_OF, CurrencyAmbiguous, PoolUnknown

@@ -62,7 +62,7 @@ async def quote_swap(
         is_exact_out = body.direction == "exact_out"
         return await reading.quote(tx, agent.did, pool, body.minor, config, is_exact_out=is_exact_out)
 
-    return SwapQuoteOut.of(await db.act(priced), config.settlement_currency, limits_of(config))
+    return SwapQuoteOut.of(await db.transaction(priced), config.settlement_currency, limits_of(config))
 
 
 @fx_router.get("/rate", responses=READ, dependencies=[Depends(within_read_limit)])
@@ -113,9 +113,9 @@ async def take_pool_act(body: PoolActIn, caller: CurrentPeer, request: Request) 
     if body.kind == "propose":
         caller.require_open()
 
-    async def take_in(tx: Tx) -> None:
+    async def apply_act(tx: Tx) -> None:
         peer = await federation.peer_by_id(tx, caller.id)
-        await acts.take_in(tx, peer, body.act, runtime.settings)
+        await acts.apply_act(tx, peer, body.act, runtime.settings)
 
-    await runtime.database.act(take_in)
+    await runtime.database.transaction(apply_act)
     return PoolActOut(act_id=body.act_id)

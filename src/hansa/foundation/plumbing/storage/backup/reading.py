@@ -55,8 +55,8 @@ async def connect(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]
     """A connection without the time limits of requests. Raises: Unavailable."""
     try:
         connection = await asyncpg.connect(dsn, server_settings=SESSION, command_timeout=None)
-    except OUT_OF_REACH as trouble:
-        raise Unavailable(f"The database cannot be reached: {type(trouble).__name__}.") from trouble
+    except OUT_OF_REACH as error:
+        raise Unavailable(f"The database cannot be reached: {type(error).__name__}.") from error
     try:
         yield connection
     finally:

@@ -102,8 +102,8 @@ class EmbeddedPostgres:
                     return
                 try:
                     await self._bring_up()
-                except EmbeddedPostgresFailed as trouble:
-                    logger.warning("the embedded PostgreSQL did not come back: %s", trouble)
+                except EmbeddedPostgresFailed as error:
+                    logger.warning("the embedded PostgreSQL did not come back: %s", error)
                 else:
                     logger.info("the embedded PostgreSQL is back")
                     return

@@ -57,20 +57,20 @@ class ResourceDiscoveryRoute(GuardedRoute):
         async def answered(request: Request) -> Response:
             try:
                 return await answer(request)
-            except RequestValidationError as trouble:
-                invalid = InvalidMember.of(trouble)
+            except RequestValidationError as error:
+                invalid = InvalidMember.of(error)
                 raise _with_members(ArgumentInvalid(invalid.message, field=invalid.field)) from None
-            except Invalid as trouble:
-                raise _with_members(ArgumentInvalid(trouble.detail, field=trouble.field)) from None
-            except Refused as trouble:
-                raise _with_members(trouble) from None
+            except Invalid as error:
+                raise _with_members(ArgumentInvalid(error.detail, field=error.field)) from None
+            except Refused as error:
+                raise _with_members(error) from None
 
         return answered
 
 
-def _with_members(trouble: Refused) -> Refused:
-    trouble.members |= {
-        "errorCode": ERROR_CODES.get(trouble.status, MALFORMED),
-        "message": trouble.detail,
+def _with_members(error: Refused) -> Refused:
+    error.members |= {
+        "errorCode": ERROR_CODES.get(error.status, MALFORMED),
+        "message": error.detail,
     }
-    return trouble
+    return error

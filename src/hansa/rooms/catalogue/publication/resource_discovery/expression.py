@@ -85,11 +85,11 @@ def _conditions(text: str) -> list[tuple[str, str, str]]:
 
 def _moment(field: str, value: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(value)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        timestamp = datetime.fromisoformat(value)
+        return timestamp.replace(tzinfo=UTC) if timestamp.tzinfo is None else timestamp.astimezone(UTC)
     except (ValueError, OverflowError):
         raise _refusal(f"{field} must be an ISO 8601 time such as 2026-01-31T12:00:00Z") from None
 
 
-def _refusal(trouble: str) -> ArgumentInvalid:
-    return ArgumentInvalid(f"filter: {trouble}.", field="filter")
+def _refusal(error: str) -> ArgumentInvalid:
+    return ArgumentInvalid(f"filter: {error}.", field="filter")

@@ -110,5 +110,5 @@ async def read_entry(
 ) -> Response:
     """Read the entry with exactly this identifier."""
     criteria = read_identifier(identifier)
-    entry = await db.look(lambda tx: entry_called(tx, criteria, settings))
+    entry = await db.query(lambda tx: entry_called(tx, criteria, settings))
     return document(request, entry, keep=REVALIDATE_EACH_TIME)

@@ -58,7 +58,7 @@ async def explore(search_context: SearchContext, body: ExploreIn) -> ExploreOut:
     context = read_context(body.query.context)
     facets = [(facet, context.term(facet.field)) for facet in body.result_type.facets]
     found = await _found(search_context, body.query, limit=1, offset=0)
-    publishers = await search_context.database.look(lambda tx: trust_domains(tx, search_context.settings))
+    publishers = await search_context.database.query(lambda tx: trust_domains(tx, search_context.settings))
     return ExploreOut(facets={facet.field: _facet(facet, term, found, publishers) for facet, term in facets})
 
 
@@ -67,7 +67,7 @@ async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, o
     chosen = _chosen(asked, context)
     types, tags, origins = (chosen.get(term) for term in ("type", "tags", "metadata.origin"))
     if "publisher" in chosen:
-        named = await search_context.database.look(
+        named = await search_context.database.query(
             lambda tx: origins_of(tx, chosen["publisher"], search_context.settings)
         )
         origins = named if origins is None else named & origins

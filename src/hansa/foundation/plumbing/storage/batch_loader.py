@@ -1,0 +1,56 @@
+"""Lookups that come at the same moment share one statement.
+
+The next statement takes every key that came while the last one ran, so a lookup always reads after it was asked for:
+nothing is remembered between statements. Before it leaves, what has already arrived at the process is taken in.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Found = TypeVar("Found")
+
+# From the bytes of a request to its lookup: the socket is read, its task begins, its caller is known.
+STEPS_OF_A_REQUEST = 3
+
+
+async def let_requests_arrive() -> None:
+    """Let the requests that have arrived come as far as what they ask for; returns at once where there are none."""
+    for _ in range(STEPS_OF_A_REQUEST):
+        await asyncio.sleep(0)
+
+
+class BatchLoader(Generic[Key, Found]):
+    """Gathers lookups of one process; `load` answers many keys at once, absent ones left out."""
+
+    def __init__(self, load: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
+        self._load = load
+        self._waiting: dict[Key, list[asyncio.Future[Found | None]]] = {}
+        self._worker: asyncio.Task[None] | None = None
+
+    def find(self, key: Key) -> "asyncio.Future[Found | None]":
+        """What `load` finds for `key`, read after this call. Raises, when it is awaited: what `load` raises."""
+        future: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return future
+
+    async def _work(self) -> None:
+        while self._waiting:
+            await let_requests_arrive()
+            asked, self._waiting = self._waiting, {}
+            try:
+                found = await self._load(list(asked))
+            except Exception as error:  # noqa: BLE001
+                for future in chain(*asked.values()):
+                    if not future.cancelled():
+                        future.set_exception(error)
+                continue
+            for key, futures in asked.items():
+                for future in futures:
+                    # A caller that went away has cancelled its own.
+                    if not future.cancelled():
+                        future.set_result(found.get(key))

@@ -1,0 +1,120 @@
+"""A complainant of another registry is compensated there for a slash that was decided and applied here, and the reverse.
+
+The registry that slashed repeats the signed award, with the facts of the dispute, until the other has answered. Units are
+issued once for each (peer, dispute), and once for each payment and complainant, in the commit that keeps the award. The
+registry that paid then shows the award, until the one that ruled has confirmed it (`paid_awards.py`).
+"""
+
+import msgspec
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms import agents, federation, journal, ledger, transfers
+
+from . import settlement as protocol
+from . import store
+from .envelope import SignedAward
+from .inbox import Compensated, Owed, compensate, minted
+from .opening import Request, admit, is_signed_verdict, open_settlement
+from .records import Kept
+from .settlement import Award, Claim, Direction, Settlement, Status
+
+SHOWN_AFTER_SECONDS = 12.0
+"""After an award was paid it is shown to the registry that ruled, which by then has the receipt."""
+
+
+class Awarded(msgspec.Struct, frozen=True):
+    """What was ruled for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
+
+    claim: Claim
+    slashed: int
+    compensation: int
+    tx_id: int | None
+    payment: str | None
+
+
+async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> None:
+    """Let the peer be sent the award, from the commit of the ruling on; nothing where nothing was destroyed."""
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    if not ruled.slashed:
+        return
+    timestamp = await clock.seconds(tx)
+    new = protocol.awarded(ruled.claim, ruled.slashed, ruled.compensation, timestamp, ruled.payment)
+    settlement_id = await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
+    await store.write(tx, settlement_id, new, store.Written(tx_id=ruled.tx_id))
+
+
+async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Settings) -> Settlement | None:
+    """Issue what a peer awarded to an agent here, or find that it was issued; None where nothing is answered.
+
+    A payment that was compensated by another award is not compensated again: the peer is shown that one, or this one is refused
+    where that one cannot be shown. An award of before a restore counts for nothing.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer sends the award again.
+    """
+    assert request.peer.spiffe_id is not None
+    award = signed.award
+    if not await transfers.observe_in_chain(tx, request.peer.spiffe_id, signed.positions, store.reopen):
+        return None
+    admitted = await admit(tx, request, Direction.OWED, settings)
+    if admitted is None:
+        return None
+    paid = await store.about(tx, request.peer.spiffe_id, Direction.OWED, request.claim, request.payment)
+    is_paid = paid is not None and paid.settlement.status is Status.SETTLED
+    if paid is not None and is_paid and protocol.is_other_award(paid.settlement, request.claim, award):
+        return await _answer_beside(tx, paid, request.claim, award)
+    if admitted.known is not None:
+        return admitted.known.settlement
+    refusal = await _why_refused(tx, request, award, settings)
+    timestamp = await clock.seconds(tx)
+    after = protocol.compensated(request.claim, award, refusal, timestamp)
+    settlement_id = await open_settlement(tx, request, after, is_due=False)
+    if settlement_id is None:
+        return None
+    await _issue(tx, request.peer, settlement_id, after, settings)
+    return after
+
+
+async def _answer_beside(tx: Tx, paid: Kept, claim: Claim, award: Award) -> Settlement | None:
+    """None where the author is shown the award by which the payment was compensated.
+
+    Where that one cannot be shown, this one is refused for good: its author would repeat it for ever.
+    """
+    if await store.show_paid(tx, paid.settlement_id, in_seconds=0):
+        return None
+    return protocol.compensated(claim, award, protocol.PAID_BY_ANOTHER_AWARD, await clock.seconds(tx))
+
+
+async def _issue(
+    tx: Tx, peer: federation.PeerRecord, settlement_id: int, after: Settlement, settings: Settings
+) -> None:
+    if after.status is not Status.SETTLED:
+        await store.write(tx, settlement_id, after)
+        return
+    assert peer.ledger_id is not None
+    owed, claim = Minor(after.compensation), after.claim
+    reference = f"{ledger.DISPUTE_REFERENCE}{peer.ledger_id}:{claim.dispute_id}"
+    issued = await compensate(tx, peer, Owed(claim.complainant_did, owed, reference), settings)
+    await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
+    issued_here = Compensated(settlement_id, peer.ledger_id, owed, issued)
+    await journal.append(tx, minted(after, issued_here, settings))
+    kept = await store.find(tx, settlement_id)
+    assert kept is not None
+    await store.record(tx, kept, after)
+    await store.show_paid(tx, settlement_id, in_seconds=SHOWN_AFTER_SECONDS)
+
+
+async def _why_refused(tx: Tx, request: Request, award: Award, settings: Settings) -> str | None:
+    claim = request.claim
+    if claim.currency != settings.settlement_currency:
+        return "CURRENCY_DIFFERS"
+    if not 0 < award.compensation <= award.slashed <= claim.amount:
+        return "AMOUNT_INVALID"
+    if not is_signed_verdict(request):
+        return "VERDICT_INVALID"
+    if await agents.lock_owner_and_status(tx, claim.complainant_did) is None:
+        return "COMPLAINANT_UNKNOWN"
+    return None

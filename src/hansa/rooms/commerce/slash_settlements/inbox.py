@@ -1,0 +1,246 @@
+"""Take a message of a peer about a settlement in: row, event and units in one transaction."""
+
+from fractions import Fraction
+
+import msgspec
+
+from hansa.foundation.events import DisputeCompensationMinted, DisputeCompensationRefused
+from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
+from hansa.rooms import agents, federation, journal, ledger, transfers
+
+from . import defendant_payments, store
+from . import settlement as protocol
+from .envelope import Confirmation, SignedReceipt
+from .opening import Request, admit, is_signed_verdict, open_settlement
+from .records import Kept
+from .settlement import Direction, Outcome, Settlement, Status
+
+SLASHES = "commerce: slashes for peers"
+AUTO_APPROVED_IN_A_DAY = Fraction(10)
+"""Of a peer, as a multiple of its auto_slash_max_avt."""
+
+
+async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:
+    """Open a settlement at the defendant's registry, or find it again; its number, None where nothing is answered."""
+    admitted = await admit(tx, request, Direction.INCOMING, settings)
+    if admitted is None:
+        return None
+    if request.shown is not None and request.shown.status in protocol.DECIDED:
+        return await _take_shown(tx, request, admitted.known, request.shown)
+    if admitted.known is not None:
+        return admitted.known.settlement_id
+    refusal = await _why_refused(tx, request, settings)
+    assert request.peer.spiffe_id is not None
+    before = await store.slashed_before(tx, request.peer.spiffe_id, request.claim, request.payment)
+    is_auto = refusal is None and before is None and await _is_auto_approved(tx, request)
+    timestamp = await clock.seconds(tx)
+    new = protocol.claimed(request.claim, refusal, timestamp, is_auto=is_auto, payment=request.payment)
+    if before is not None and refusal is None:
+        new = protocol.approved(new)
+    settlement_id = await open_settlement(tx, request, new, is_due=new.status is Status.FAILED)
+    if settlement_id is not None and new.status is Status.SLASHING:
+        await order_slash(tx, settlement_id)
+    return settlement_id
+
+
+async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
+    """The peer shows what this registry had signed before it was restored: that is what it decided."""
+    before = None if known is None else known.settlement
+    after = protocol.decided_before(shown.claim, before, shown, await clock.seconds(tx))
+    if known is None:
+        assert after is not None
+        settlement_id = await open_settlement(tx, request, after, is_due=False)
+    else:
+        settlement_id = known.settlement_id
+        if after is not None:
+            await store.write(tx, settlement_id, after)
+    if after is not None and settlement_id is not None and after.status is Status.SLASHING:
+        await order_slash(tx, settlement_id)
+    return settlement_id
+
+
+async def order_slash(tx: Tx, settlement_id: int) -> None:
+    """Let the slash be applied once the transaction has committed; no other slash rests on the same payment."""
+    kept = await store.find(tx, settlement_id)
+    assert kept is not None
+    await defendant_payments.use(tx, kept)
+    await jobs.enqueue(tx, SLASHES, str(settlement_id), {"settlement_id": settlement_id})
+
+
+async def take_outcome(
+    tx: Tx, peer: federation.PeerRecord, confirmation: Confirmation, settings: Settings
+) -> Settlement | None:
+    """Apply what the registry of the defendant states; a signed slash compensates the complainant in the same commit.
+
+    A statement of before a restore counts for nothing. Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
+    """
+    assert peer.spiffe_id is not None
+    outcome = confirmation.outcome
+    if not await transfers.observe_in_chain(tx, peer.spiffe_id, confirmation.positions, store.reopen):
+        return None
+    kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
+    if kept is None:
+        return None
+    after = protocol.on_outcome(kept.settlement, outcome)
+    if after == kept.settlement:
+        if kept.row["next_at"] is not None and protocol.agrees(after, outcome):
+            await store.write(tx, kept.settlement_id, after)
+        elif kept.row["next_at"] is not None and protocol.is_uncollected(after, outcome):
+            await store.note_uncollected(tx, kept.settlement_id)
+        return after
+    owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
+    reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
+    due = Owed(after.claim.complainant_did, owed, reference)
+    issued = await compensate(tx, peer, due, settings) if owed else None
+    more = store.Written(tx_id=issued, outcome=confirmation.text, compensated=owed or None)
+    await store.write(tx, kept.settlement_id, after, more)
+    if after.status is Status.SETTLED:
+        await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
+    if after.status is Status.SETTLED:
+        await store.record(tx, kept, after)
+    if issued is not None:
+        issued_here = Compensated(kept.settlement_id, kept.frame, owed, issued)
+        await journal.append(tx, minted(after, issued_here, settings))
+    return after
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """What a receipt is for: the direction of the settlement, and the positions of the chains when it was sent."""
+
+    direction: Direction
+    positions: transfers.Message
+
+
+async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, sent: Sent) -> None:
+    """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused.
+
+    Its author may have lost since what it confirms, where a new epoch began: it is sent again, and confirmed by another receipt.
+    """
+    assert peer.spiffe_id is not None
+    if not await transfers.observe_in_chain(tx, peer.spiffe_id, signed.positions, store.reopen):
+        return
+    if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, sent.positions):
+        return
+    receipt, direction = signed.stated, sent.direction
+    kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
+    if kept is None or not protocol.is_of(receipt, kept.settlement):
+        return
+    if kept.settlement.is_closed and kept.row["next_at"] is None:
+        return
+    if kept.settlement.status not in protocol.DECIDED:
+        return
+    if direction is Direction.OWED:
+        await _take_receipt_of_paid(tx, kept, signed)
+        return
+    after = protocol.acknowledged(kept.settlement, receipt)
+    await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
+    if direction is Direction.AWARDED and after.status is Status.FAILED:
+        await journal.append(tx, compensation_refused(kept, after))
+    elif direction is Direction.AWARDED and kept.settlement.status is Status.SLASHED:
+        await store.record(tx, kept, after)
+
+
+async def _take_receipt_of_paid(tx: Tx, kept: Kept, signed: SignedReceipt) -> None:
+    """The registry that ruled has recorded that its award is paid, or could not destroy again what it had lost."""
+    if signed.stated.status is Status.SETTLED:
+        await store.write(tx, kept.settlement_id, kept.settlement, store.Written(outcome=signed.text))
+    elif signed.stated.reason == protocol.NO_FUNDS:
+        await store.note_uncollected(tx, kept.settlement_id)
+
+
+def compensation_refused(kept: Kept, after: Settlement) -> DisputeCompensationRefused:
+    """The event of an award that was not paid."""
+    claim = after.claim
+    return DisputeCompensationRefused(
+        dispute_id=claim.dispute_id,
+        complainant_did=claim.complainant_did,
+        defendant_did=claim.defendant_did,
+        compensation_amount=format_amount(after.compensation),
+        slashed_amount=format_amount(after.slashed),
+        currency=claim.currency,
+        reason=after.reason or protocol.COMPENSATION_REFUSED,
+        settlement_id=kept.settlement_id,
+        counterparty_frame=kept.frame,
+    )
+
+
+async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | None:
+    claim = request.claim
+    if claim.currency != settings.settlement_currency:
+        return "CURRENCY_DIFFERS"
+    if not is_signed_verdict(request):
+        return "VERDICT_INVALID"
+    if not request.peer.is_open or not federation.may_cross(request.peer, settings):
+        return "PEER_CLOSED"
+    if await agents.lock_owner_and_status(tx, claim.defendant_did) is None:
+        return "DEFENDANT_UNKNOWN"
+    return None
+
+
+async def _is_auto_approved(tx: Tx, request: Request) -> bool:
+    """Enabled, within the bounds of one slash and of a day, and of what the complainant paid the defendant for a token or a contract."""
+    peer, claim = request.peer, request.claim
+    assert peer.spiffe_id is not None
+    assert peer.ledger_id is not None
+    most = peer.auto_slash_max_avt * UNIT
+    if not peer.auto_slash_enabled or claim.amount > most:
+        return False
+    if await store.approved_in_a_day(tx, peer.spiffe_id) + claim.amount > most * AUTO_APPROVED_IN_A_DAY:
+        return False
+    paid = await defendant_payments.unused_amount(tx, peer.spiffe_id, peer.ledger_id, claim, request.payment)
+    return claim.amount <= paid
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """What is issued to a complainant here; `reference` is used once in the ledger."""
+
+    did: str
+    amount: Minor
+    reference: str
+
+
+async def compensate(tx: Tx, peer: federation.PeerRecord, owed: Owed, settings: Settings) -> int:
+    """Issue units to a complainant here on the word of a peer, once for each reference; the transaction.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted.
+    """
+    limit = peer.net_in_limit
+    assert peer.ledger_id is not None
+    asked = ledger.Compensation(
+        owed.did,
+        owed.amount,
+        peer.ledger_id,
+        owed.reference,
+        parse_amount(settings.teg_mint_max_avt),
+        None if limit is None else Minor(limit),
+    )
+    issued = await ledger.compensate(tx, asked, ledger.Book.of(settings))
+    assert issued.tx_id is not None
+    return issued.tx_id
+
+
+class Compensated(msgspec.Struct, frozen=True):
+    """What was issued for a settlement with the registry of this ledger id."""
+
+    settlement_id: int
+    frame: str
+    amount: Minor
+    tx_id: int
+
+
+def minted(after: Settlement, done: Compensated, settings: Settings) -> DisputeCompensationMinted:
+    """The event of a compensation."""
+    return DisputeCompensationMinted(
+        did=after.claim.complainant_did,
+        dispute_id=after.claim.dispute_id,
+        amount=format_amount(done.amount),
+        currency=settings.settlement_currency,
+        tx_id=done.tx_id,
+        settlement_id=done.settlement_id,
+        counterparty_frame=done.frame,
+        counterparty_tx_id=after.peer_tx_id,
+    )

@@ -1,0 +1,73 @@
+"""Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach."""
+
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms import ledger, transfers
+from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
+
+from . import settlement as protocol
+from . import store
+from .destroying import Slash, destroy, record_slash
+from .inbox import SLASHES
+from .settlement import Direction, Status
+
+EXPIRED_AT_ONCE = 500
+SWEEP_SECONDS = 60.0
+
+
+async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, settings: Settings) -> None:
+    """Destroy units of the defendant and record the outcome for the peer, once.
+
+    What was destroyed for the same payment under another number counts: the peer has lost that ruling, and made it again.
+    """
+    found = await store.find(tx, settlement_id)
+    if found is None:
+        return
+    await transfers.lock_chain(tx, found.peer)
+    kept = await store.find(tx, settlement_id, lock=True)
+    if kept is None or kept.settlement.status is not Status.SLASHING:
+        return
+    if kept.settlement.direction is Direction.OUTGOING:
+        return
+    claim = kept.settlement.claim
+    most = Minor(kept.settlement.slashed or claim.amount)
+    before = await store.slashed_before(tx, kept.peer, claim, kept.settlement.payment)
+    if before is not None:
+        after = protocol.applied(kept.settlement, min(before.settlement.slashed, most))
+        more = store.Written(tx_id=before.row["tx_id"], send=True)
+        await store.write(tx, settlement_id, after, more)
+        await store.record(tx, kept, after)
+        return
+    reference = f"{ledger.DISPUTE_REFERENCE}{kept.frame}:{claim.dispute_id}"
+    done = await destroy(tx, Slash(claim, most, reference), slash_bond, settings)
+    after = protocol.applied(kept.settlement, done.amount)
+    await store.write(tx, settlement_id, after, store.Written(tx_id=done.tx_id, send=True))
+    if not done.amount:
+        if kept.settlement.slashed:
+            await store.note_uncollected(tx, settlement_id)
+        return
+    await record_slash(tx, kept, done)
+    await store.record(tx, kept, after)
+
+
+async def expire_overdue(tx: Tx) -> None:
+    """End what was not decided in 24 hours; an outgoing settlement only shows it until the peer's signed outcome is here."""
+    timestamp = await clock.seconds(tx)
+    for kept in await store.overdue(tx, EXPIRED_AT_ONCE):
+        after = protocol.on_time(kept.settlement, timestamp)
+        is_decided = kept.settlement.direction is Direction.INCOMING
+        await store.write(tx, kept.settlement_id, after, store.Written(send=is_decided))
+
+
+async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
+    await apply_slash(tx, job.payload["settlement_id"], SLASH_BOND.of(runtime), runtime.settings)
+
+
+SLASHING_JOBS = (
+    TransactionalKind(SLASHES, _run),
+    sweep_of("commerce: settlements without a decision", SWEEP_SECONDS, store.HAS_OVERDUE, expire_overdue),
+)
