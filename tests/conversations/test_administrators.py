@@ -80,7 +80,7 @@ async def test_the_administrator_accepts_the_terms_in_a_browser(registry):
 
 
 @pytest.mark.parametrize(
-    ("change", "trouble"),
+    ("change", "error"),
     [
         ({"password": "Short-1"}, MemberInvalid),
         ({"password": "no-upper-case-here-1"}, MemberInvalid),

@@ -199,7 +199,7 @@ async def test_a_failure_is_counted_and_waits_twice_as_long_each_time_a_week_at_
 
 
 @pytest.mark.parametrize(
-    ("raw", "trouble"),
+    ("raw", "error"),
     [
         (said(b"<html>", "Content-Type: text/html"), "The body is not valid JSON"),
         (said(b"[]"), "The card is refused"),

@@ -39,7 +39,7 @@ async def crossing(
         yield crossing
 
 
-@pytest.mark.parametrize(("step", "moment"), KILLS)
+@pytest.mark.parametrize(("step", "timestamp"), KILLS)
 async def test_a_registry_killed_before_or_after_the_commit_of_a_step_credits_once_or_returns_the_units(
     crossing: Crossing, step: str, timestamp: str
 ) -> None:

@@ -177,7 +177,7 @@ async def test_an_area_that_does_not_exist_is_a_usage_error(tmp_path: Path, area
 
 
 @pytest.mark.parametrize(
-    ("name", "password", "trouble"),
+    ("name", "password", "error"),
     [
         ("dee", "all-lower-case-1", "upper-case"),
         ("dee", "Short-1", "password: at least 12 characters"),

@@ -40,7 +40,7 @@ async def sagas(
         yield sagas
 
 
-@pytest.mark.parametrize(("saga", "step", "moment"), KILLS)
+@pytest.mark.parametrize(("saga", "step", "timestamp"), KILLS)
 async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_both_sides(
     sagas: Sagas, saga: str, step: str, timestamp: str
 ) -> None:
