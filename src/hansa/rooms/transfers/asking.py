@@ -1,4 +1,4 @@
-"""What requests to transfer have in common: what an agent shows beside them, and what they are refused with."""
+"""Requests to transfer: the credentials that an agent shows beside them, and the errors that refuse them."""
 
 from typing import Annotated
 from uuid import UUID

@@ -47,7 +47,7 @@ Outcome: TypeAlias = ledger.OrderAnswer | Refused
 
 
 class Payer(msgspec.Struct, frozen=True):
-    """Who pays for all lines, and how: plainly, or judged by a policy or a capability."""
+    """Payer of all lines, and its kind of payment: plain, or judged by a policy or a capability."""
 
     agent: Agent
     is_plain: bool
@@ -125,7 +125,7 @@ async def _transfer_all(tx: Tx, payer: Payer, lines: Sequence[Line]) -> list[Out
 
 
 class _Walk(msgspec.Struct):
-    """The lines as far as they are cleared: what is known of each, those to be made, and why the next one is refused."""
+    """Lines as far as they are cleared: the outcome of each, those to be made, and why the next line is refused."""
 
     outcomes: list[ledger.OrderAnswer | None] = msgspec.field(default_factory=list)
     fresh: list[int] = msgspec.field(default_factory=list)

@@ -15,7 +15,7 @@ from .schemas import TransfersIn
 
 
 def bulk_answer(body: TransfersIn, outcomes: Sequence[Outcome]) -> Response:
-    """What became of each line, in order; marked as a replay when every line is one."""
+    """Return the outcome of each line, in order; marked as a replay when every line is one."""
     items = [
         _item(index, line.key, outcome)
         for index, (line, outcome) in enumerate(zip(body.transfers, outcomes, strict=True))

@@ -1,7 +1,7 @@
-"""What agents do with the bridge: wrap units at another registry, redeem wrapped ones, and retry a step.
+"""Actions of agents on the bridge: wrap units at another registry, redeem wrapped ones, and retry a step.
 
 Units are set aside in the transaction of the request; the destination is asked after it. A saga without an answer goes on by
-itself: its caller reads what became of it. A repeated request gets its first answer, also once the saga has moved on and whatever
+itself: its caller reads the outcome. A repeated request gets its first answer, also once the saga has moved on and whatever
 became of the other registry since.
 """
 
@@ -59,7 +59,7 @@ class RedemptionRequest(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """What is remembered under an Idempotency-Key before there is an answer: the saga."""
+    """Record under an Idempotency-Key before there is an answer: the saga."""
 
     saga: UUID
 
@@ -72,7 +72,7 @@ class Begun(msgspec.Struct, frozen=True):
 
 
 class _Aside(msgspec.Struct, frozen=True):
-    """What a saga has set aside: a budget, and of own units their hold."""
+    """Budget that a saga has set aside, and the hold of own units."""
 
     held: agents.HeldBudget
     hold_id: int | None = None
@@ -87,7 +87,7 @@ def require_bridge(settings: Settings) -> None:
 async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | agents.Approval:
     """Lock units here and ask the other registry to mint as many, or ask the agent's owner.
 
-    Raises: ReceiverIsLocal, ReceiverRegistryUnknown, PeerRewound, InsufficientBalance, KeyReused, KeyInProgress, and what
+    Raises: ReceiverIsLocal, ReceiverRegistryUnknown, PeerRewound, InsufficientBalance, KeyReused, KeyInProgress, and the errors that
     `require_may_cross` and `agents.hold_budget` raise.
     """
     settings = runtime.settings
@@ -109,7 +109,7 @@ async def wrap(runtime: Runtime, agent: Agent, asked: WrapRequest) -> Begun | ag
 async def redeem(runtime: Runtime, agent: Agent, asked: RedemptionRequest) -> Begun | agents.Approval:
     """Set wrapped units aside and ask their home to unlock as many, or ask the agent's owner.
 
-    Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and what
+    Raises: WrappedCurrencyUnknown, ReceiverNotAtHome, WrappedInsufficient, PeerRewound, KeyReused, KeyInProgress, and the errors that
     `require_may_cross` and `agents.hold_budget` raise.
     """
     try:

@@ -1,6 +1,6 @@
 """The messages of the bridge between this registry and its peers; never within a transaction.
 
-What is lost in transit is asked again: the rows of sagas say what is not answered, and when it is due.
+A message lost in transit is sent again: the rows of sagas record which question is not answered, and when it is due.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ CHANNEL: federation.mailbox.Channel[Message] = federation.mailbox.Channel(
 
 
 async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> list[Message]:
-    """What the peer is to be sent now, questions before decisions; deadlines that have passed are recorded first."""
+    """Return the messages due to the peer now, questions before decisions; deadlines that have passed are recorded first."""
     pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
     timestamp = await clock.seconds(tx)

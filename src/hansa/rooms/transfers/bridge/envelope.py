@@ -82,7 +82,7 @@ def kept_message(text: str) -> Message | None:
 
 
 def shortest(message: Message) -> str:
-    """The text to be kept of a message: of what an author repeats with a proof in it, the statement that it made first.
+    """Return the text to store for a message: where its author repeats a statement with a proof in it, the statement that it made first.
 
     Else each restore would add a proof of a proof.
     """

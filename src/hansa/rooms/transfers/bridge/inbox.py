@@ -1,7 +1,7 @@
-"""Take a message of a peer about the bridge in: chain, row, event and units in one transaction.
+"""Apply a peer's message about the bridge in one transaction: chain, row, event and units.
 
-Every message is applied under the lock of the pair with that peer, so that of two requests with one id the second finds what
-the first recorded; an answer also under the lock of the own saga.
+Every message is applied under the lock of the pair with that peer, so that of two requests with one id the second finds the
+record of the first; an answer also under the lock of the own saga.
 """
 
 from uuid import UUID
@@ -47,7 +47,7 @@ async def apply_message(tx: Tx, corridor: Corridor, message: Message) -> Message
 
 
 class _Taken(msgspec.Struct, frozen=True):
-    """What a message resulted in: the pair after it, and the answer."""
+    """Result of a message: the pair after it, and the answer."""
 
     pair: Pair
     answer: Message | None = None
@@ -65,7 +65,7 @@ def wrapped_amount(terms: Terms, corridor: Corridor, did: str) -> WrappedAmount:
 
 
 async def _is_between(tx: Tx, corridor: Corridor, message: Message) -> bool:
-    """Whether payer and payee belong to the registries that the message says."""
+    """Return whether payer and payee belong to the registries that the message says."""
     own, other = message.terms.receiver_did, message.terms.sender_did
     if message.is_answer:
         own, other = other, own
@@ -104,7 +104,7 @@ async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message
 
 
 async def _has_units_again(tx: Tx, corridor: Corridor, saga: Saga | None, message: Message) -> bool:
-    """Whether a saga that this registry forgot can be made up for now; True where it is not forgotten."""
+    """Return whether a saga that this registry forgot can be made up for now; True where it is not forgotten."""
     is_known = saga is not None and saga.state is not State.IN_DOUBT and not saga.is_abandoned
     if is_known or not message.shows_request:
         return True
@@ -144,7 +144,7 @@ async def _move_again(tx: Tx, corridor: Corridor, terms: Terms) -> None:
 
 
 async def end_with(tx: Tx, corridor: Corridor) -> None:
-    """End every saga with the peer, whose pair is locked: what was set aside for it is given back, and no decision is repeated."""
+    """End every saga with the peer, whose pair is locked: the units set aside for it are given back, and no decision is repeated."""
     for kept in await store.lock_open(tx, corridor.key):
         move = sagas.on_abandon(kept.saga)
         assert move.saga is not None
@@ -222,7 +222,7 @@ async def _decide(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _
 
 
 async def _has_units_for(tx: Tx, corridor: Corridor, terms: Terms, money: Money) -> bool:
-    """Whether what this registry signed before a restore can be carried out, or taken back, now."""
+    """Return whether a statement that this registry signed before a restore can be carried out, or taken back, now."""
     match money:
         case Money.MINT:
             return await _why_not_minted(tx, corridor, terms) is None

@@ -17,7 +17,7 @@ SELECT EXISTS (SELECT FROM transfers_locked WHERE peer = $1 AND holder_did = $2 
 
 
 async def lock(tx: Tx, peer: str, holder_did: str, amount: int) -> None:
-    """As many more are locked for this holder."""
+    """Add `amount` to the units locked for this holder."""
     await tx.execute(_ADD, peer, holder_did, amount)
 
 
@@ -29,5 +29,5 @@ async def unlock(tx: Tx, peer: str, holder_did: str, amount: int) -> None:
 
 
 async def are_locked(tx: Tx, peer: str, holder_did: str, amount: int) -> bool:
-    """Whether so many are locked for this holder."""
+    """Return whether at least `amount` units are locked for this holder."""
     return bool(await tx.fetchval(_ARE_LOCKED, peer, holder_did, amount))

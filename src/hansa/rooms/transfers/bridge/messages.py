@@ -1,4 +1,4 @@
-"""What two registries send each other about a saga of the bridge, as values. Amounts are minor units.
+"""Messages that two registries send each other about a saga of the bridge, as values. Amounts are minor units.
 
 The registry where a saga begins is its source, the other its destination; the destination decides (Specification 6 W 18).
 Every message bears the two positions of the pair, as those of transfers do; a peer that states none is taken at its word.
@@ -40,7 +40,7 @@ ANSWERS = frozenset({MessageType.MINTED, MessageType.UNLOCKED, MessageType.CANCE
 
 
 class Code(StrEnum):
-    """Why a saga did not succeed; a destination may name others. COMPLETED and CANCELLED: what a receipt confirms."""
+    """Why a saga did not succeed; a destination may name others. COMPLETED and CANCELLED: the outcomes that a receipt confirms."""
 
     COMPLETED = "COMPLETED"
     CANCELLED = "CANCELLED"
@@ -57,7 +57,7 @@ class Code(StrEnum):
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a saga moves. The same id with other terms is refused. `currency` is the code of the unit at its home."""
+    """Units that a saga moves. The same id with other terms is refused. `currency` is the code of the unit at its home."""
 
     saga_id: str
     direction: Direction
@@ -97,12 +97,12 @@ class Message:
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is a decision of the destination, for the source."""
+        """Return whether it is a decision of the destination, for the source."""
         return self.type in ANSWERS
 
     @property
     def has_positions(self) -> bool:
-        """Whether its author states where the two chains of the pair are."""
+        """Return whether its author states where the two chains of the pair are."""
         return self.own != NOWHERE
 
     @property
@@ -112,7 +112,7 @@ class Message:
 
     @property
     def outcome_shown(self) -> bool | None:
-        """What the addressee decided of exactly this saga, by its own signature: carried out, or not; None where none is shown."""
+        """Decision of the addressee on exactly this saga, by its own signature: carried out, or not; None where none is shown."""
         shown = self.proof
         if shown is None or shown.terms != self.terms or not shown.is_answer:
             return None
@@ -120,6 +120,6 @@ class Message:
 
     @property
     def shows_request(self) -> bool:
-        """Whether the addressee itself began exactly this saga, by its own signature."""
+        """Return whether the addressee itself began exactly this saga, by its own signature."""
         shown = self.proof
         return shown is not None and shown.terms == self.terms and shown.type in ASKING

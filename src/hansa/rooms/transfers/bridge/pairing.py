@@ -1,7 +1,7 @@
 """The chain of the pair as sagas of the bridge use it: it is the one of transfers, so that a restore loses of both or of neither.
 
-Own sagas are not in the chain when they begin: a chain that grows without an answer of the other side would hide a fork. What the
-destination decided without its source knowing, it repeats until the source confirms it.
+Own sagas are not in the chain when they begin: a chain that grows without an answer of the other side would hide a fork. A decision
+that the destination made without its source knowing is repeated until the source confirms it.
 """
 
 from dataclasses import replace
@@ -22,12 +22,12 @@ async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> P
 
 
 def is_current(pair: Pair, message: Message) -> bool:
-    """Whether nothing later was seen of the author's chain; `pair` is the state after the message was observed."""
+    """Return whether nothing later was seen of the author's chain; `pair` is the state after the message was observed."""
     return not message.has_positions or message.own == pair.seen
 
 
 async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_done: bool) -> Pair:
-    """Append what was decided, or how an own saga ended, to the own chain."""
+    """Append a decision, or the end of an own saga, to the own chain."""
     grown = pair_chain.append(pair, entry, terms.digest(is_done=is_done))
     await pairs.write_pair(tx, peer, grown)
     await pairs.add_entries(tx, peer, [pairs.Entry(grown.own, entry, UUID(terms.saga_id))])

@@ -2,12 +2,12 @@
 
 - The source locks, asks the destination, and waits for its signed answer, however long that takes. Silence refunds nothing.
 - After five minutes the source asks the destination to cancel. The destination has decided by then, or records a
-  cancellation against a late request; in both cases it answers what it recorded.
+  cancellation against a late request; in both cases it answers with its record.
 - An administrator of the source may end a saga with a destination that is lost. Where the destination shows later that it had carried
   the saga out, that counts as after a restore.
 - A decision is recorded once and is the answer to every repetition. It is repeated until the source has confirmed it.
-- After a restore each side shows the other what it had signed. That is binding: a source that forgot a saga locks again what was
-  minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.
+- After a restore each side shows the other the statements that it had signed. They bind: a source that forgot a saga locks again the units that
+  were minted, a destination that forgot a decision carries it out again, and one that decided otherwise since takes that back.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 300.0
 
 
 class State(StrEnum):
-    """Where a saga stands at its source. The history names the states that it passed in one commit as well."""
+    """State of a saga at its source. The history names the states that it passed in one commit as well."""
 
     LOCKED = "LOCKED"
     MINT_REQUESTED = "MINT_REQUESTED"
@@ -40,7 +40,7 @@ ENDED = frozenset({State.COMPLETED, State.REFUNDED, State.FAILED})
 
 
 class Money(StrEnum):
-    """What happens to units in the commit of a move."""
+    """Movement of units in the commit of a move."""
 
     LOCK = "lock"
     KEEP = "keep"
@@ -76,17 +76,17 @@ class Saga(msgspec.Struct, frozen=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the outcome is known."""
+        """Return whether the outcome is known."""
         return self.state in ENDED
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether an administrator ended it, and the destination has not agreed."""
+        """Return whether an administrator ended it, and the destination has not agreed."""
         return self.code == Code.PEER_ABANDONED and self.answer is None
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What the destination recorded. `request` is a statement with which the source signed that it began the saga.
+    """Decision that the destination recorded. `request` is a statement with which the source signed that it began the saga.
 
     `is_in_doubt`: it was cancelled before a restore and unlocked after it, and nobody has the units to be taken back.
     """
@@ -101,10 +101,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """What a registry finds for a message, in the transaction that applies it.
+    """Facts that a registry finds for a message, in the transaction that applies it.
 
-    `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know what it
-    had decided. `has_units`: whether what was signed before a restore can be carried out, or taken back, now.
+    `refusal` is why a first request would be refused; `may_decide` is false as long as a restored registry does not know its
+    own decisions. `has_units`: whether a statement signed before a restore can be carried out, or taken back, now.
     `is_current`: nothing later was seen of the author's chain. A late message may be of a fork that a restore ended: it is a
     signature that binds, and no sign that its author still knows it. `is_repeated`: the other registry repeats its decisions.
     """
@@ -117,9 +117,9 @@ class Inputs(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """What a message or a moment results in at the source; `passed` are the states for the history, in order.
+    """Result of a message or a moment at the source; `passed` are the states for the history, in order.
 
-    `saga` is None where the source knows none and needs none. `entry` is what the chain of the pair records.
+    `saga` is None where the source knows none and needs none. `entry` is the record in the chain of the pair.
     """
 
     saga: Saga | None
@@ -131,9 +131,9 @@ class Move(msgspec.Struct, frozen=True):
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What a message results in at the destination: the decision after it, the units that move, and the answer.
+    """Result of a message at the destination: the decision after it, the units that move, and the answer.
 
-    `is_new`: the decision is to be written. `entry` is what the chain of the pair records.
+    `is_new`: the decision is to be written. `entry` is the record in the chain of the pair.
     """
 
     decision: Decision | None
@@ -208,7 +208,7 @@ def on_due(saga: Saga, now: float) -> Move:
 
 
 def outstanding(saga: Saga) -> tuple[Message, ...]:
-    """What the destination is sent until it answers; of a saga that has ended, with the answer that the destination signed."""
+    """Return the messages for the destination until it answers; of a saga that has ended, with the answer that the destination signed."""
     if saga.is_closed or saga.state is State.IN_DOUBT:
         return ()
     cancels = saga.state in {State.TIMED_OUT, State.REFUNDED, State.FAILED}
@@ -228,7 +228,7 @@ def on_answer(saga: Saga | None, message: Message, inputs: Inputs) -> Move:
 
 
 def on_abandon(saga: Saga) -> Move:
-    """An administrator ends what is under way with the destination: what was set aside is given back."""
+    """End a saga with the destination for an administrator: the units set aside are given back."""
     if saga.has_ended:
         return Move(saga)
     course = _COURSES[saga.terms.direction]
@@ -262,7 +262,7 @@ def _on_first(saga: Saga, message: Message, inputs: Inputs) -> Move:
 
 
 def _on_ended(saga: Saga, message: Message, inputs: Inputs) -> Move:
-    """The destination repeats its decision. One that contradicts what it had signed is shown that signature."""
+    """Apply a decision that the destination repeats. One that contradicts its earlier signature is answered with that signature."""
     expected = DONE[saga.terms.direction] if saga.state is State.COMPLETED else MessageType.CANCELLED
     if not inputs.is_current:
         return Move(saga)
@@ -299,9 +299,9 @@ def _on_forgotten(saga: Saga | None, message: Message, inputs: Inputs) -> Move:
 
 
 def decide(decision: Decision | None, message: Message, inputs: Inputs) -> Decided:
-    """The destination's side: carry out, refuse or cancel once, and answer the same for good.
+    """Decide at the destination: carry out, refuse or cancel once, and answer the same for good.
 
-    What is no message of a source changes nothing and gets no answer.
+    A message that no source sends changes nothing and gets no answer.
     """
     terms = message.terms
     if message.type is MessageType.RECEIPT:
@@ -330,7 +330,7 @@ def _on_first_request(message: Message, inputs: Inputs) -> Decided:
 def _on_own_signature(
     decision: Decision | None, message: Message, inputs: Inputs, *, is_done: bool
 ) -> Decided:
-    """The source shows what this registry had signed before it was restored: that is what it decided."""
+    """Apply the own signature from before a restore that the source shows: it is the decision of this registry."""
     money = signed_money(decision, message)
     if money is not None and not inputs.has_units:
         # The source repeats what it shows. Nothing else stops for units that are wrapped: they come back to their holder.
@@ -343,7 +343,7 @@ def _on_own_signature(
 
 
 def signed_money(decision: Decision | None, message: Message) -> Money | None:
-    """What this registry still has to move, because the source shows its signature under another outcome."""
+    """Return the movement that this registry still owes, because the source shows its signature under another outcome."""
     shown, was_done = message.outcome_shown, decision is not None and decision.is_done
     if shown is None or shown is was_done:
         return None
@@ -368,7 +368,7 @@ def answer_of(decision: Decision) -> Message:
 
 
 def unconfirmed(decision: Decision) -> tuple[Message, ...]:
-    """What the source is sent until it confirms: the decision, with the source's own signature under the request."""
+    """Return the messages for the source until it confirms: the decision, with the source's own signature under the request."""
     if decision.is_closed:
         return ()
     return (dataclasses.replace(answer_of(decision), proof=decision.request),)

@@ -107,7 +107,7 @@ SELECT NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND next_at
 
 
 class KeptSaga(msgspec.Struct, frozen=True):
-    """A saga of this registry with what the commit of its outcome needs."""
+    """Saga of this registry with the facts that the commit of its outcome needs."""
 
     saga: Saga
     peer: str
@@ -184,7 +184,7 @@ async def find(tx: Tx, saga_id: UUID, *, lock: bool = False) -> KeptSaga | None:
 
 
 async def saga_row(tx: Tx, saga_id: UUID, *, lock: bool = False) -> asyncpg.Record | None:
-    """As `find`, as it is kept."""
+    """Return the row of the saga that `find` reads."""
     statement = "SELECT * FROM transfers_bridge_saga WHERE saga_id = $1"
     return await tx.fetchrow(statement + (" FOR UPDATE" if lock else ""), saga_id)
 
@@ -236,7 +236,7 @@ async def peers_due(tx: Tx) -> list[str]:
 
 
 async def decision(tx: Tx, peer: str, saga_id: UUID) -> Decision | None:
-    """What was decided about a saga of this peer."""
+    """Return the decision about a saga of this peer."""
     statement = "SELECT * FROM transfers_bridge_decision WHERE peer = $1 AND saga_id = $2"
     row = await tx.fetchrow(statement, peer, saga_id)
     return None if row is None else _decision(row)
@@ -277,7 +277,7 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
 
 
 async def is_settled(tx: Tx, peer: str) -> bool:
-    """Whether no saga waits for an answer of this peer."""
+    """Return whether no saga waits for an answer of this peer."""
     return bool(await tx.fetchval(_IS_SETTLED, peer))
 
 
@@ -287,7 +287,7 @@ def history_of(row: asyncpg.Record) -> list[dict[str, Any]]:
 
 
 def _is_quiet(saga: Saga) -> bool:
-    """Whether nothing is sent about the saga by itself."""
+    """Return whether nothing is sent about the saga by itself."""
     return saga.is_closed or saga.state is State.IN_DOUBT
 
 

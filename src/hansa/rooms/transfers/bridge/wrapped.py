@@ -1,4 +1,4 @@
-"""Wrapped units for the rooms above: their supply, and what binds an agent."""
+"""Wrapped units for the rooms above: their supply, and the balances and sagas that bind an agent."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 
@@ -8,7 +8,7 @@ from .wrapped_store import WrappedSupply
 
 
 async def wrapped_supply(tx: Tx) -> list[WrappedSupply]:
-    """What is held of each unit of another registry; `tx` must be one snapshot."""
+    """Return the supply of each unit of another registry that is held here; `tx` must be one snapshot."""
     return await wrapped_store.supply(tx)
 
 

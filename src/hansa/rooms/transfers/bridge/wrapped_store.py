@@ -91,9 +91,9 @@ class WrappedAmount(msgspec.Struct, frozen=True):
 
 
 class WrappedSupply(msgspec.Struct, frozen=True):
-    """What is held of a unit of another registry; minor units.
+    """Supply of a unit of another registry that is held here; minor units.
 
-    `held` is the sum of all balances, `posted` the sum of what moved them, `burning` what undecided redemptions set aside.
+    `held` is the sum of all balances, `posted` the sum of the movements, `burning` the units that undecided redemptions set aside.
     """
 
     wrapped_currency: str
@@ -110,12 +110,12 @@ class WrappedSupply(msgspec.Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether every wrapped unit is held, was posted and is locked at its home."""
+        """Return whether every wrapped unit is held, was posted and is locked at its home."""
         return self.delta == 0 and self.posted == self.held and self.wrapped <= self.locked_proved
 
 
 async def has_room(tx: Tx, wrapped_currency: str, peer: str, amount: int) -> bool:
-    """Whether so much may be minted; the row of the unit is locked afterwards. False also where the unit is another peer's."""
+    """Return whether so much may be minted; the row of the unit is locked afterwards. False also where the unit is another peer's."""
     await tx.execute(_OPEN, wrapped_currency, peer)
     wrapped: int | None = await tx.fetchval(_LOCK, wrapped_currency, peer)
     return wrapped is not None and wrapped + amount <= units(SUPPLY_MAX_UNITS)
@@ -158,7 +158,7 @@ async def take_back(tx: Tx, minted: WrappedAmount) -> None:
 
 
 async def holds(tx: Tx, amount: WrappedAmount) -> bool:
-    """Whether the agent holds so many; the row of the unit is locked afterwards."""
+    """Return whether the agent holds so many; the row of the unit is locked afterwards."""
     balance: int | None = await tx.fetchval(_HELD, amount.wrapped_currency, amount.did)
     return balance is not None and balance >= amount.amount
 
@@ -169,7 +169,7 @@ async def supply(tx: Tx) -> list[WrappedSupply]:
 
 
 async def held_by(tx: Tx, did: str) -> list[tuple[str, Minor]]:
-    """What an agent holds, by unit."""
+    """Return the units that an agent holds, by currency."""
     return [(row["wrapped_currency"], Minor(row["balance"])) for row in await tx.fetch(_OF_AGENT, did)]
 
 
@@ -182,7 +182,7 @@ async def home_of(tx: Tx, wrapped_currency: str) -> str | None:
 
 
 async def is_bound(tx: Tx, did: str) -> bool:
-    """Whether an agent holds wrapped units, or a saga of it is not decided."""
+    """Return whether an agent holds wrapped units, or a saga of it is not decided."""
     return bool(await tx.fetchval(_IS_BOUND, did))
 
 

@@ -1,6 +1,6 @@
 """The messages about transfers between this registry and its peers, in batches; never within a transaction.
 
-What is lost in transit is sent again: rows of transfers say what the peer has not answered, and when it is due.
+A message lost in transit is sent again: rows of transfers record which one the peer has not answered, and when it is due.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ async def _due(runtime: Runtime, peer: federation.PeerRecord) -> Sequence[Messag
 
 
 async def due_messages(tx: Tx, corridor: Corridor) -> list[Message]:
-    """What the peer is to be sent now; deadlines that have passed are decided first."""
+    """Return the messages due to the peer now; deadlines that have passed are decided first."""
     pair = await store.lock_pair(tx, corridor.key)
     changes = Changes(pair, pair)
     now = await clock.seconds(tx)

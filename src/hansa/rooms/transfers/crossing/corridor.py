@@ -32,7 +32,7 @@ class Corridor:
 
     @property
     def key(self) -> str:
-        """What names the peer in every row: its SPIFFE id."""
+        """Name of the peer in every row: its SPIFFE id."""
         assert self.peer.spiffe_id is not None
         return self.peer.spiffe_id
 

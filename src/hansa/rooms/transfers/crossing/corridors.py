@@ -1,7 +1,7 @@
-"""Corridors that the callers of this process ask for, read together.
+"""Corridors that the callers of this process need, read in batches.
 
-What is asked while a reading is under way is the next reading: each answer rests on a reading that began after its question,
-so what was committed before the question, a suspension for example, is seen.
+Requests made while a reading is under way wait for the next reading: each answer rests on a reading that began after its request,
+so a commit before the request, a suspension for example, is seen.
 """
 
 import asyncio

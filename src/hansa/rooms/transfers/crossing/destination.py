@@ -1,4 +1,4 @@
-"""Where a receiver is: which peer has the agent, and whether units may cross to it."""
+"""Destination of a transfer: the peer that has the receiver, and whether units may cross to it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -36,9 +36,9 @@ class NoCorridor(msgspec.Struct, frozen=True):
 
 
 async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
-    """The corridor by which units reach the DID now, by a swap where its registry has another currency.
+    """Return the corridor by which units reach the DID now, by a swap where its registry has another currency.
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and the errors of `require_may_cross`.
     """
     found = (await corridors_to(tx, [did], runtime))[did]
     if isinstance(found, NoCorridor):
@@ -47,7 +47,7 @@ async def corridor_to(tx: Tx, did: str, runtime: Runtime) -> Corridor:
 
 
 async def corridors_to(tx: Tx, dids: Sequence[str], runtime: Runtime) -> dict[str, Corridor | NoCorridor]:
-    """As `corridor_to`, of several DIDs, with one reading for each registry; a refusal stands for its DID alone."""
+    """Return the corridor to each DID, with one reading for each registry; a refusal concerns its DID alone. See `corridor_to`."""
     withheld = await withheld_abroad(tx, set(dids))
     peers = await peers_of(tx, dids, runtime.settings)
     by_registry: dict[int | None, Corridor | NoCorridor] = {}
@@ -80,9 +80,9 @@ def _agent_blocked(did: str) -> Refused:
 
 
 async def require_reachable(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord:
-    """The peer at which units reach the DID now, by a swap where its registry has another currency.
+    """Return the peer at which units reach the DID now, by a swap where its registry has another currency.
 
-    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and what `require_may_cross` raises.
+    Raises: ReceiverRegistryUnknown, CurrencyDiffers without a pool, AgentBlocked, and the errors of `require_may_cross`.
     """
     peer = await _open(tx, await peer_of(tx, did, settings), settings)
     if await is_withheld_abroad(tx, did):
@@ -107,7 +107,7 @@ def fee_of_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:
 
 
 def net_at_peer(peer: federation.PeerRecord, amount: Minor) -> Minor:
-    """What the payee gets of an amount that crosses to this peer."""
+    """Return the amount that the payee gets of an amount that crosses to this peer."""
     return Minor(amount - fee_of_peer(peer, amount))
 
 

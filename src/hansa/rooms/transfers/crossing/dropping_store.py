@@ -43,7 +43,7 @@ async def entries(tx: Tx, peer: str, before: datetime, most: int) -> list[Entry]
 
 
 async def drop(tx: Tx, peer: str, done: Sequence[Entry]) -> None:
-    """Drop what these transfers need no more, and go on after the last; what was opened again meanwhile is left."""
+    """Drop the stored messages that these transfers need no more, and go on after the last; a transfer that was opened again is left."""
     await store.lock_pair(tx, peer)
     await tx.execute(_DROP_RECEIPTS, peer, [one.transfer_id for one in done])
     await tx.execute(_GO_ON, peer, done[-1].epoch, done[-1].seq)

@@ -1,4 +1,4 @@
-"""The end of what is under way with a peer that is deleted: an administrator gives up what it would decide."""
+"""End of the transfers that are under way with a peer that is deleted: an administrator gives up the decisions of that peer."""
 
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from .writing import Changes, write_changes
 
 
 async def end_with(tx: Tx, corridor: Corridor) -> None:
-    """ABORT what is reserved, and give up what was promised. Nothing crosses until the peer is there again and both chains agree."""
+    """ABORT the reserved transfers, and give up the promised ones. Nothing crosses until the peer is there again and both chains agree."""
     pair = await store.lock_pair_alone(tx, corridor.key)
     changes = Changes(pair_chain.await_heads(pair, uuid4().hex), pair)
     for sent in await sent_store.lock_undecided(tx, corridor.key):

@@ -2,7 +2,7 @@
 
 - A `proof` is the whole text of an earlier statement of the addressee. It counts only under a key that this registry has or
   had itself.
-- What nobody proves anything with later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
+- A message that serves as no proof later, PREPARE and the confirmation of a receipt, is signed for several transfers at once
   (`transfers`, decision 0083), for a registry that says that it reads this.
 """
 
@@ -151,7 +151,7 @@ def _swap_members(swap: Swap | None) -> dict[str, Any]:
 
 
 def read_messages(text: str, peer_keys: Mapping[str, bytes]) -> tuple[Message, ...]:
-    """What a peer with these keys by their kid signed in one text; proofs are claims still. Raises: MalformedMessage."""
+    """Return the messages that a peer with these keys by their kid signed in one text; proofs are claims still. Raises: MalformedMessage."""
     return _signed_by(text, peer_keys)
 
 
@@ -197,9 +197,9 @@ def _parsed(text: str) -> tuple[CompactSignature, tuple[Message, ...]]:
 
 
 def _read_payload(raw: bytes) -> Any:
-    """The value of a strict JSON text. Raises: NotCanonical.
+    """Return the value of a strict JSON text. Raises: NotCanonical.
 
-    What is written as this registry writes it has no member twice and no number in two spellings: reading it fast is strict.
+    A text in this registry's canonical form has no member twice and no number in two spellings: reading it fast is strict.
     """
     try:
         value = msgspec.json.decode(raw)
@@ -266,7 +266,7 @@ def _body(payload: Mapping[str, Any]) -> Body:
 
 
 def _memo(payload: Mapping[str, Any]) -> str | None:
-    """As the payer wrote it, which may be an empty text."""
+    """Return the memo in the form that the payer wrote, which may be an empty text."""
     return "" if payload.get("memo") == "" else _optional(payload, "memo", MEMO_MAX_CHARACTERS)
 
 

@@ -32,9 +32,9 @@ def is_in(money: Money) -> bool:
 
 
 async def counted_fees(tx: Tx, corridor: Corridor, completing: Sequence[Money]) -> dict[str, int | None]:
-    """The counted fee of each payment that comes in by its transfer id, in minor units; None for a payment that does not count.
+    """Return the counted fee of each incoming payment by its transfer id, in minor units; None for a payment that does not count.
 
-    The pair is locked: what is outstanding and what was counted today change under that lock alone.
+    The pair is locked: the outstanding amount and the amount counted today change under that lock alone.
     """
     payments = [one for one in completing if is_in(one) and one.body.purpose in PAYING]
     if not payments:

@@ -1,10 +1,10 @@
-"""How far the own chains had come, in a file beside the keys: a database that is behind it lost decisions that peers hold.
+"""Length of the own chains, in a file beside the keys: a database that is behind it lost decisions that peers hold.
 
 - Compared before the process serves, and each second: a failover to a replica that lost the last second is seen as well. While
   there is no pair, every FIRST_SECONDS.
-- For each pair that is behind a new epoch begins: nothing is decided until the peer answered, and each side sends what the other one
+- For each pair that is behind a new epoch begins: nothing is decided until the peer answered, and each side sends the decisions that the other
   lacks. Where the file is missing, the heads are awaited in the same epoch.
-- The file follows the database by a second at most, for the first pair by FIRST_SECONDS. What it does not show the peers show by the pair chain.
+- The file follows the database by a second at most, for the first pair by FIRST_SECONDS. Later decisions are shown by the peers, by the pair chain.
 """
 
 import json
@@ -33,7 +33,7 @@ _log = structlog.get_logger()
 
 
 class HighWater:
-    """What this process knows of the own chains, by the SPIFFE id of the peer."""
+    """Length of the own chains as this process knows it, by the SPIFFE id of the peer."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -53,7 +53,7 @@ class HighWater:
         return COMPARED_SECONDS if self._known else FIRST_SECONDS
 
     async def compare(self) -> None:
-        """Compare the database with what was known, begin epochs where it is behind, and write down what is known now."""
+        """Compare the database with the known positions, begin epochs where it is behind, and write the present positions down."""
         if self._known is None:
             self._known, self._is_missing = self._read()
         known = self._known
@@ -84,7 +84,7 @@ class HighWater:
                 await self._runtime.database.transaction(partial(_await_heads, peer=peer))
 
     def _read(self) -> tuple[dict[str, Place], bool]:
-        """What the file says, and whether there is none."""
+        """Return the positions in the file, and whether there is no file."""
         try:
             pairs = json.loads(self._path.read_bytes())["pairs"]
             return {peer: (int(epoch), int(number)) for peer, (epoch, number) in pairs.items()}, False

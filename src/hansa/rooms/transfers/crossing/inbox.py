@@ -1,8 +1,8 @@
-"""Take messages of a peer in: chain, rows, events and units of all of them in one transaction.
+"""Apply messages of a peer: chain, rows, events and units of all of them in one transaction.
 
 - The pair is locked first, so that one request of a peer is applied after the other; the engine of the ledger comes last.
-- Rows, heads and findings are read once for all messages; each message then sees what the ones before it changed.
-- What is refused changes nothing. Where one message undoes the transaction, the caller applies each alone.
+- Rows, heads and findings are read once for all messages; each message then sees the changes of the ones before it.
+- A refused message changes nothing. Where one message undoes the transaction, the caller applies each alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def dids_in(messages: Sequence[Message]) -> set[str]:
 async def apply_messages(tx: Tx, corridor: Corridor, messages: Sequence[Message]) -> list[Message]:
     """Apply messages whose signatures were verified, in order; the answers bear the positions after the last.
 
-    Raises: ApplyAlone where there are several, what the ledger refuses.
+    Raises: ApplyAlone where there are several, the refusals of the ledger.
     """
     taking = await _Taking.begun(tx, corridor, messages)
     answers = [answer for message in messages for answer in await taking.answers_to(message)]
@@ -48,7 +48,7 @@ async def apply_messages(tx: Tx, corridor: Corridor, messages: Sequence[Message]
 
 
 class _Taking(msgspec.Struct):
-    """The messages of one request at work: what is known of their transfers, and what has changed."""
+    """Messages of one request at work: the known state of their transfers, and the changes."""
 
     tx: Tx
     corridor: Corridor
@@ -67,7 +67,7 @@ class _Taking(msgspec.Struct):
 
     @classmethod
     async def begun(cls, tx: Tx, corridor: Corridor, messages: Sequence[Message]) -> "_Taking":
-        """Lock the pair and the rows, and read what the messages need."""
+        """Lock the pair and the rows, and read the facts that the messages need."""
         pair = await store.lock_pair(tx, corridor.key)
         own: list[UUID] = []
         theirs: list[UUID] = []
@@ -117,7 +117,7 @@ class _Taking(msgspec.Struct):
         return [*answers, *step.messages]
 
     async def _observe(self, message: Message) -> tuple[list[Message], bool]:
-        """What the positions result in, and whether the message says of the own chain what nothing proves."""
+        """Judge the positions; return the answers, and whether the message makes a statement about the own chain that nothing proves."""
         recorded = self.heads.get((message.seen.epoch, message.seen.seq))
         if pair_chain.contradicts(self.changes.pair, message, recorded):
             message = await self._with_proof(message)

@@ -1,4 +1,4 @@
-"""What this registry finds before it prepares or decides: read once for all messages of a request that ask the same."""
+"""Facts that this registry finds before it prepares or decides: read once for all messages of a request with the same question."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -62,7 +62,7 @@ class InputReader(msgspec.Struct):
     async def of(
         cls, tx: Tx, corridor: Corridor, messages: Sequence[Message], known: Mapping[str, object]
     ) -> "InputReader":
-        """Read what these messages ask; `known` has the transfers that are prepared already, or refused."""
+        """Read the facts for these messages; `known` has the transfers that are prepared already, or refused."""
         reader = cls(tx, corridor)
         new: dict[str, Body] = {}
         for one in messages:
@@ -121,7 +121,7 @@ class InputReader(msgspec.Struct):
         return Terms(net, fee, headroom, code, full)
 
     def _price(self, message: Message) -> tuple[int, int, str | None]:
-        """What the receiver of a swap gets, the fee, and why the swap is refused."""
+        """Return the amount that the receiver of a swap gets, the fee, and why the swap is refused."""
         body = message.body
         assert body is not None
         assert body.swap is not None
@@ -136,7 +136,7 @@ class InputReader(msgspec.Struct):
         return price.amount_out, price.fee, None
 
     def _why_not_swapped(self, message: Message) -> str | None:
-        """What the receiver's registry promises must lower no product of the reserves here."""
+        """Return why the amount promised by the receiver's registry is refused: it must lower no product of the reserves here."""
         body = message.body
         assert body is not None
         if body.swap is None:

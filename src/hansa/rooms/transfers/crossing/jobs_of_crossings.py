@@ -1,4 +1,4 @@
-"""The background work of crossings: what is due is sent, and a quiet pair is asked about its heads."""
+"""Background work of crossings: due messages are sent, and a quiet pair is asked about its heads."""
 
 from uuid import uuid4
 

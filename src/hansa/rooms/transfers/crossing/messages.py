@@ -1,4 +1,4 @@
-"""What two registries send each other about transfers between them, as values. Amounts are minor units.
+"""Messages that two registries send each other about transfers between them, as values. Amounts are minor units.
 
 Every message names its transfer whole and bears two positions: where the author's own chain stands, and how far it has
 seen the chain of the other. Who wrote a message is known by its signature before it comes here.
@@ -66,7 +66,7 @@ class Code(StrEnum):
 
 
 class Swap(msgspec.Struct, frozen=True):
-    """What a receiver of another currency gets: at least `min_amount_out`, in minor units of `currency_received`.
+    """Amount that a receiver of another currency gets: at least `min_amount_out`, in minor units of `currency_received`.
 
     `amount_out` is fixed by a sender's registry that is the home of the pool; None: the receiver's fixes it.
     """
@@ -83,9 +83,9 @@ class Swap(msgspec.Struct, frozen=True):
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What is transferred. The same id with another body is refused.
+    """Contents of a transfer. The same id with another body is refused.
 
-    `purpose` is what the transfer pays for, in lower-case characters and `_`: PAYMENT_TOKEN, CONTRACT, or None for a plain transfer.
+    `purpose` is the thing that the transfer pays for, in lower-case characters and `_`: PAYMENT_TOKEN, CONTRACT, or None for a plain transfer.
     """
 
     transfer_id: str

@@ -20,7 +20,7 @@ LedgerStep = (
 
 
 def orders_of(corridor: Corridor, money: Money) -> list[ledger.Order]:
-    """What the ledger carries out for this money, in order."""
+    """Return the orders for the ledger that carry out this money, in order."""
     return [step.order(corridor.book) for step in _steps(corridor, money)]
 
 
@@ -43,7 +43,7 @@ def reserve_out(
 def reserve_in(
     corridor: Corridor, body: Body, fee: int, net: int, *, is_again: bool = False
 ) -> ledger.ReserveIn:
-    """Room for what enters, within the limit of the peer. A swap is paid by its pool: no units enter.
+    """Return the order that reserves room for the incoming units, within the limit of the peer. A swap is paid by its pool: no units enter.
 
     `is_again`: also after an ABORT.
     """
@@ -73,7 +73,7 @@ def reserve_in(
 
 
 def abort_in(corridor: Corridor, body: Body) -> ledger.AbortIn:
-    """The room for what would have entered is free again."""
+    """Return the order that frees the room for units that will not enter."""
     return ledger.AbortIn(corridor.frame, UUID(body.transfer_id), body.swap is not None)
 
 
