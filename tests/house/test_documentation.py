@@ -96,6 +96,22 @@ def test_every_place_of_finding_your_way_exists():
     assert [place for place in places if not (ROOT / "src" / "hansa" / place).exists()] == []
 
 
+@pytest.mark.parametrize(
+    ("title", "most"),
+    [
+        ("A transfer", 8),
+        ("An edit of a card", 5),
+        ("A message of another registry", 8),
+        ("A payment that is settled at another registry", 15),
+    ],
+)
+def test_a_request_passes_few_files_and_each_of_them_exists(title: str, most: int):
+    section = FINDING_YOUR_WAY.read_text().partition(f"### {title}\n")[2].partition("\n### ")[0]
+    files = re.findall(r"^\d+\. `([\w/]+\.\w+)`: ", section, re.MULTILINE)
+    assert 1 < len(files) <= most
+    assert [file for file in files if not (ROOT / "src" / "hansa" / file).exists()] == []
+
+
 def test_each_version_of_the_changelog_is_one_page():
     versions = re.split(r"^## ", CHANGELOG.read_text(), flags=re.MULTILINE)[1:]
     assert versions
