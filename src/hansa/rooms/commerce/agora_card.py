@@ -1,4 +1,4 @@
-"""The market card at `/.well-known/agora-card.json`: what is for sale at this registry, in which unit, and how it is paid.
+"""Market card at `/.well-known/agora-card.json`: the offers of this registry, their unit, and the forms of payment.
 
 The market of this registry is its priced agents. It operates no exchange of shares, and the card says so in the members of
 the registry card.

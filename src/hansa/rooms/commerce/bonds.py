@@ -1,4 +1,4 @@
-"""What commerce asks of the bonds of providers; the room of reputation fills the slot."""
+"""Interface of commerce to the bonds of providers; the room of reputation fills the slot."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias

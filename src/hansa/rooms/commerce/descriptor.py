@@ -1,4 +1,4 @@
-"""What the process needs to know of commerce."""
+"""Descriptor of commerce for the process."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,7 @@ async def accept(
     """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
     Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, TooManyAccepted, ContractUnfunded,
-    AccountSuspended, FundedAcross, and for an agent of another registry what `transfers.require_reachable` raises.
+    AccountSuspended, FundedAcross, and for an agent of another registry the errors of `transfers.require_reachable`.
     """
     contract = await take(tx, contract_id)
     rules.require_acceptable(contract, did)

@@ -23,7 +23,7 @@ from .reading import ContractShown
 
 
 class ContractActs(msgspec.Struct, frozen=True):
-    """What a request gives to an act, whatever the act is."""
+    """Dependencies of a request for an act, the same for every act."""
 
     config: Settings
     runtime: Runtime
@@ -54,7 +54,7 @@ class ContractAct(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> bytes | None:
-        """What a repetition of the request is known by; None without a key."""
+        """Scope of the Idempotency-Key by which a repetition is recognized; None without a key."""
         return self.request.scope if self.request else None
 
     async def once(
@@ -62,12 +62,13 @@ class ContractAct(msgspec.Struct, frozen=True):
         act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]],
         gathered: Callable[[], Awaitable[ledger.OrderAnswer | None]] | None = None,
     ) -> Response:
-        """Carry it out once. What waits for the agent's owner leaves its key free, and is refused.
+        """Carry out the act once. An act that waits for the agent's owner leaves its key free, and is refused.
 
-        `gathered` is tried before, and says None where the act has to be carried out by itself. Where the act begins a payment to another registry, the decision is waited for, up to ten seconds.
+        `gathered` is tried before, and returns None where the act has to be carried out by itself. Where the act begins a payment to another
+        registry, the decision is waited for, up to ten seconds.
 
-        Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, what the act raises, and why the payee's
-        registry refused.
+        Raises: TooManyRequests, KeyReused, KeyInProgress, PaymentNeedsApproval, the errors of the act, and the reason for
+        which the payee's registry refused.
         """
         await self.writes.admit(self.agent.did)
         if gathered is not None and (done := await gathered()) is not None:

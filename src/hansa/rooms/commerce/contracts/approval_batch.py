@@ -146,7 +146,7 @@ def order_of(judged: Judged, *, keep: bool) -> ledger.Order:
 
 
 def _payment(contract: Contract) -> ledger.Order:
-    """What completes the contract, as `paying.pay_part` orders it."""
+    """Order of the payment that completes the contract, as `paying.pay_part` makes it."""
     assert contract.provider_did is not None
     message = message_of(contract)
     if contract.hold_id is not None:

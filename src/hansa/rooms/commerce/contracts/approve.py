@@ -1,4 +1,4 @@
-"""The contractor approves what was submitted: it is paid in the commit that says so."""
+"""The contractor approves the submitted work: it is paid in the commit of the approval."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ from .transitions import require_in_time, take
 
 @dataclass(frozen=True)
 class Approval:
-    """Which milestone is approved; None is the one submitted. A payment token pays it instead of a transfer."""
+    """Milestone to approve; None is the submitted one. A payment token pays it instead of a transfer."""
 
     milestone: int | None
     consent: paying.Consent
@@ -28,12 +28,12 @@ class Approval:
 async def approve(
     tx: Tx, agent: Agent, contract_id: int, approval: Approval, runtime: Runtime
 ) -> ContractShown | agents.Approval:
-    """Pay and approve what was submitted, or ask the agent's owner about the payment.
+    """Pay and approve the submitted work, or ask the agent's owner about the payment.
 
     A provider of another registry is paid by a crossing: the contract stays SUBMITTED until that is decided.
 
-    Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, what a spend policy
-    refuses with, and what `paying.pay_part`, `paying.settle_token` or `paying_across.begin` raise.
+    Raises: ContractUnknown, WrongParty, WrongState, PaymentUnderWay, DeadlinePassed, MilestoneNotNext, the refusals of a
+    spend policy, and the errors of `paying.pay_part`, `paying.settle_token` or `cross_registry_payment.begin`.
     """
     settings = runtime.settings
     contract = await take(tx, contract_id)

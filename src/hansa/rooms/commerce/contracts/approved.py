@@ -13,7 +13,7 @@ from .transitions import Act, move
 async def approve_once_paid(
     tx: Tx, contract: Contract, pay: Callable[[Tx, Contract], Awaitable[Payment]], actor: str | None
 ) -> ContractShown:
-    """Pay the submitted part and write that it is approved. Raises: what `pay` raises."""
+    """Pay the submitted part and record its approval. Raises: the errors of `pay`."""
     # Read before the payment, which keeps the account of the fees locked until the commit.
     counts = await _counts(tx, contract)
     payment = await pay(tx, contract)

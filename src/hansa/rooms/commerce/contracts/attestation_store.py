@@ -1,4 +1,4 @@
-"""SQL of what anyone may see of contracts: those of the type attestation.
+"""SQL of the contracts that anyone may see: those of the type attestation.
 
 Each side of a contract has an index of its own for them, so that an agent with many other contracts is looked up as quickly.
 """

@@ -1,4 +1,4 @@
-"""What a contract is."""
+"""Contracts, their terms, milestones and deadlines."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -166,12 +166,12 @@ class Contract(msgspec.Struct, frozen=True):
 
     @property
     def part(self) -> Minor:
-        """What the next approval pays."""
+        """Amount that the next approval pays."""
         return self.current.amount if self.current else self.amount
 
     @property
     def unpaid(self) -> Minor:
-        """What of the amount was not paid."""
+        """Part of the amount that was not paid."""
         return Minor(self.amount - self.amount_paid)
 
     @property
@@ -186,7 +186,7 @@ class Contract(msgspec.Struct, frozen=True):
 
 
 class Payment(msgspec.Struct, frozen=True):
-    """What an approval paid; amounts in minor units. `transfer_id` is set where the units went to another registry."""
+    """Payment of an approval; amounts in minor units. `transfer_id` is set where the units went to another registry."""
 
     tx_id: int
     amount: Minor

@@ -1,7 +1,7 @@
 """Proposals, acceptances and submissions that come at the same moment share a transaction.
 
 - Only plain ones: without milestones, without another registry, and for an acceptance without a hold or a bond. Each is judged by
-  the same rules as elsewhere. What is not plain or is refused is carried out by itself, which gives the reason.
+  the same rules as elsewhere. An act that is not plain or is refused is carried out by itself, which gives the reason.
 - The rows of contracts are locked in the order of their ids, then those of agents in the order of their DIDs.
 """
 
@@ -74,7 +74,7 @@ class ContractBatch:
     async def carry_out(self, act: PlainAct) -> ledger.OrderAnswer | None:
         """The answer to the act, or the repetition of it; None, and nothing is done, where it has to be carried out by itself.
 
-        Raises: Unavailable; what a transaction with this act alone raises.
+        Raises: Unavailable; the errors of a transaction with this act alone.
         """
         return await self._gathered.find(act)
 

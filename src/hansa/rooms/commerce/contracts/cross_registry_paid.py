@@ -1,4 +1,4 @@
-"""What follows when the transfer that pays a part of a contract to another registry is decided, in the commit of the decision."""
+"""Consequences for a contract when the transfer that pays a part of it to another registry is decided, in the commit of the decision."""
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -20,7 +20,7 @@ async def end_by_decision(
 
     COMMIT is binding also where an ABORT came before it: a registry that was restored may have forgotten it. It approves the part
     that still waits for its review, and ends the time of another transfer that is to pay it. A part that is paid already, or of a
-    contract that ended, is paid beyond what is owed.
+    contract that ended, is paid beyond the amount that is owed.
     """
     contract = await take(tx, part.contract_id)
     if decision.tx_id is None:

@@ -31,9 +31,9 @@ UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 class Approver(msgspec.Struct, frozen=True):
-    """Who approves: an agent, or None where the time for the review is over.
+    """Party that approves: an agent, or None where the time for the review is over.
 
-    An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of the agent's budget.
+    An ABORT frees the Idempotency-Key of `request_scope`, and returns the part of the agent's budget that was `held`.
     """
 
     did: str | None
@@ -42,7 +42,7 @@ class Approver(msgspec.Struct, frozen=True):
 
 
 async def approve_if_paid(tx: Tx, contract: Contract, actor: str | None) -> ContractShown | None:
-    """Approve the submitted part by what paid it before a restore, whichever transfer that was; None where it is unpaid.
+    """Approve the submitted part by the transfer that paid it before a restore, whichever that was; None where it is unpaid.
 
     Such a payment came to light while the contract could not be approved, as during a dispute.
     """
@@ -54,9 +54,9 @@ async def approve_if_paid(tx: Tx, contract: Contract, actor: str | None) -> Cont
 
 
 async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime) -> ContractShown:
-    """Set the submitted part aside for the provider's registry; what was paid before a restore is approved at once.
+    """Reserve the submitted part for the provider's registry; a part that was paid before a restore is approved at once.
 
-    Raises: PaymentUnderWay, what `transfers.require_reachable` and `transfers.reserve_payment` raise.
+    Raises: PaymentUnderWay, the errors of `transfers.require_reachable` and `transfers.reserve_payment`.
     """
     assert contract.provider_did is not None
     corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
@@ -78,7 +78,7 @@ async def begin(tx: Tx, contract: Contract, approver: Approver, runtime: Runtime
 async def begin_with_token(
     tx: Tx, contract: Contract, secret: str, approver: Approver, runtime: Runtime
 ) -> ContractShown:
-    """As `begin`, by settling a payment token of the contractor. Raises: what `payments.begin_within` raises too."""
+    """Do the same as `begin`, by settling a payment token of the contractor. Raises: the errors of `payments.begin_within` too."""
     assert contract.provider_did is not None
     corridor = await transfers.corridor_to(tx, contract.provider_did, runtime)
     terms = payments.Terms(contract.contractor_did, contract.provider_did, contract.part, contract.id)

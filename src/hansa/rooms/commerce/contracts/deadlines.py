@@ -1,4 +1,4 @@
-"""What a deadline brings: carried out by a job when it has come, in one transaction under the lock of the contract."""
+"""Effects of deadlines: carried out by a job when a deadline has come, in one transaction under the lock of the contract."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ _UNPAYABLE: tuple[type[Refused], ...] = (
 
 
 async def meet_deadline(tx: Tx, contract_id: int, runtime: Runtime) -> None:
-    """Do what the deadline of a contract brings, if it has come and no payment crosses, whose decision brings it then.
+    """Carry out the deadline of a contract if it has come and no payment crosses; else the decision of the payment does so.
 
     Raises: PutOff while a suspension is to be followed.
     """

@@ -23,7 +23,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """A payment that was begun: what is remembered under an Idempotency-Key, for the contract itself has the answer."""
+    """Payment that was begun, remembered under an Idempotency-Key: the contract itself has the answer."""
 
     contract_id: int
     transfer_id: UUID
@@ -34,7 +34,7 @@ class Begun(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_text(cls, text: str) -> "Begun | None":
-        """What was remembered; None where it is an answer."""
+        """Read the remembered payment; None where the text is an answer."""
         try:
             kept = msgspec.json.decode(text, type=_Kept)
         except msgspec.ValidationError:

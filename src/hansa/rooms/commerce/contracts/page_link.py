@@ -1,4 +1,4 @@
-"""Who may open the page of a contract: everyone for an attestation contract, its parties by a link.
+"""Access to the page of a contract: everyone for an attestation contract, its parties by a link.
 
 The ticket of a link is sealed, not stored. It names the party and its end; whether the agent is still a party is read with
 the contract.
@@ -25,7 +25,7 @@ _END = struct.Struct(">q")
 
 
 class PageLink(msgspec.Struct, frozen=True):
-    """What opens the page of a contract until `expires_at`."""
+    """Link that opens the page of a contract until `expires_at`."""
 
     contract_id: int
     ticket: str

@@ -1,4 +1,4 @@
-"""What an approval pays: from the hold of a funded contract, or by an ordinary transfer of the contractor."""
+"""Payment by an approval: from the hold of a funded contract, or by an ordinary transfer of the contractor."""
 
 from uuid import UUID
 
@@ -21,7 +21,7 @@ OWNER_KIND = "contract"
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """What comes with a request of an agent whose owner bounds its payments."""
+    """Consent of an agent's owner to a payment, as the request names it, and the scope of its Idempotency-Key."""
 
     approval_id: UUID | None = None
     request_scope: bytes | None = None
@@ -43,7 +43,7 @@ def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) 
 async def clear(
     tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
 ) -> agents.Approval | None:
-    """Count a payment against the agent's spend policy, or ask its owner. Raises: what the policy refuses with."""
+    """Count a payment against the agent's spend policy, or ask its owner. Raises: the refusals of the policy."""
     payment = payment_of(payee, amount, consent, settings)
     if await agents.clear_payment(tx, agent, payment, settings) is agents.Clearance.NEEDS_APPROVAL:
         return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
@@ -51,7 +51,7 @@ async def clear(
 
 
 async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
-    """Pay what the next approval pays.
+    """Pay the part that the next approval is for.
 
     Raises: InsufficientBalance, AccountSuspended; HoldExpired or HoldEnded when the hold was freed long after its dates.
     """
@@ -69,9 +69,9 @@ async def pay_part(tx: Tx, contract: Contract, settings: Settings) -> Payment:
 
 
 async def settle_token(tx: Tx, contract: Contract, secret: str, settings: Settings) -> Payment:
-    """Settle a payment token of the contractor for what the next approval pays, in the approval's commit.
+    """Settle a payment token of the contractor for the part that the next approval pays, in the approval's commit.
 
-    Raises: TokenForFunded, and what `payments.settle_within` raises.
+    Raises: TokenForFunded, and the errors of `payments.settle_within`.
     """
     assert contract.provider_did is not None
     if contract.funded:
@@ -85,7 +85,7 @@ async def settle_token(tx: Tx, contract: Contract, secret: str, settings: Settin
 
 
 async def free_hold(tx: Tx, contract: Contract, settings: Settings) -> None:
-    """Give the contractor back what the hold still holds; one that has ended is left alone."""
+    """Return the units of the hold to the contractor; a hold that has ended is left alone."""
     if contract.hold_id is None:
         return
     try:

@@ -1,6 +1,6 @@
-"""How payments of a contract name it, and the part that they pay.
+"""References by which payments name a contract and the part that they pay.
 
-A contract is named by its number, which after a restore may be another contract's; a part by what no other contract has: the ledger id of the
+A contract is named by its number, which after a restore may be another contract's; a part by a name that no other contract has: the ledger id of the
 registry, the number, the moment of the proposal and the milestone.
 """
 
@@ -16,7 +16,7 @@ TRIES_COMPARED = 5
 
 
 def message_of(contract: Contract) -> str:
-    """What the payments of a contract state."""
+    """Message of the payments of a contract."""
     return f"{_CONTRACT}{contract.id}"
 
 
@@ -53,5 +53,5 @@ def _name(frame: str, contract_id: int, created_at: str, milestone: int | None, 
 
 
 def named_part(contract: Contract, frame: str, milestone: int | None) -> str:
-    """What a payment states whose id does not follow from the part."""
+    """Message of a payment whose id does not follow from the part."""
     return f"{message_of(contract)} {name_of(contract, frame, milestone, 0).hex[:16]}"

@@ -1,4 +1,4 @@
-"""SQL statements about what pays a contract: transactions of the ledger, and transfers to other registries."""
+"""SQL statements about the payments of a contract: transactions of the ledger, and transfers to other registries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -81,17 +81,17 @@ async def note_transfer(tx: Tx, transfer_id: UUID, part: PartPaid) -> None:
 
 
 async def note_surplus(tx: Tx, transfer_id: UUID, tx_id: int) -> bool:
-    """The contract does not owe what this transfer paid; false: that was noted before."""
+    """Record that the contract does not owe the units that this transfer paid; false: that was noted before."""
     return await tx.execute(_NOTE_SURPLUS, transfer_id, tx_id) == "UPDATE 1"
 
 
 async def note_owed(tx: Tx, transfer_id: UUID) -> None:
-    """What this transfer paid approves a part after all."""
+    """Record that this transfer approves a part after all."""
     await tx.execute(_OWED_AFTER_ALL, transfer_id)
 
 
 async def surplus_of(tx: Tx, contract_id: int) -> list[int]:
-    """The ledger transactions that paid a contract what it does not owe."""
+    """Return the ledger transactions that paid a contract units that it does not owe."""
     return [row["surplus_tx_id"] for row in await tx.fetch(_SURPLUS, contract_id)]
 
 
@@ -123,6 +123,6 @@ async def payments_failed(tx: Tx, contract_id: int, milestone: int | None) -> in
 
 
 async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
-    """The agent that approved what is being paid; None: the registry, when the time for the review was over."""
+    """Return the agent that approved the payment under way; None: the registry, when the time for the review was over."""
     actor: str | None = await tx.fetchval(_WHO_BEGAN, contract_id)
     return actor

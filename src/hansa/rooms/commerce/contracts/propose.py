@@ -21,7 +21,7 @@ from .transitions import begin
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """What is proposed; `approval_id` is the consent of the contractor's owner, `request_scope` that of its key."""
+    """Proposal of an agent; `approval_id` is the consent of the contractor's owner, `request_scope` that of its key."""
 
     terms: Terms
     approval_id: UUID | None = None
@@ -33,8 +33,8 @@ async def propose(
 ) -> ContractShown | agents.Approval:
     """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
 
-    Raises: OwnContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, what a spend policy refuses with, and
-    for a provider of another registry what `transfers.require_reachable` raises.
+    Raises: OwnContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, the refusals of a spend policy, and
+    for a provider of another registry the errors of `transfers.require_reachable`.
     """
     rules.require_sound(proposal.terms)
     terms = rules.with_requirement(proposal.terms)

@@ -1,4 +1,4 @@
-"""What is read and written of contracts beside the contract itself."""
+"""Rows that are read and written about contracts beside the contract itself."""
 
 from datetime import datetime
 from typing import Any
@@ -37,7 +37,7 @@ class PartPaid(msgspec.Struct, frozen=True):
 
 
 class ContractFilter(msgspec.Struct, frozen=True):
-    """Which contracts: those of the agent `of`, that `reader` may see; None of either sets no bound."""
+    """Filter of contracts: those of the agent `of` that `reader` may see; None of either sets no bound."""
 
     of: str | None
     reader: str | None

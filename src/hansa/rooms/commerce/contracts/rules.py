@@ -1,4 +1,4 @@
-"""What a contract is and how it moves, without I/O.
+"""Rules of contracts and of their moves, without I/O.
 
 - PROPOSED -> ACCEPTED -> SUBMITTED -> COMPLETED. SUBMITTED returns to ACCEPTED when changes are requested, and when a
   milestone that is not the last one is approved. ACCEPTED and SUBMITTED may fail, PROPOSED is cancelled or expires.
@@ -270,7 +270,7 @@ def unpaid(contract: Contract) -> Contract:
 
 
 def failed(contract: Contract, because: Ending, dispute_window: timedelta) -> Contract:
-    """The contract has failed: what its hold holds is free at once, or after the time for a dispute."""
+    """Fail the contract: the units of its hold are free at once, or after the time for a dispute."""
     keeps_hold = contract.hold_id is not None and contract.is_in_review
     release_at = contract.now + dispute_window if keeps_hold else None
     return _timed(
@@ -330,7 +330,7 @@ def restored(contract: Contract, status: Status) -> Contract:
 
 
 def closed(contract: Contract, payment: Payment | None) -> Contract:
-    """A ruling ended the contract. The provider got what was unpaid, where the ruling gave it to the provider."""
+    """Close the contract by a ruling. The provider got the unpaid part, where the ruling gave it to the provider."""
     after = replace(
         contract,
         status=Status.CLOSED,

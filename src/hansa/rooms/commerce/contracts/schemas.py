@@ -162,7 +162,7 @@ class FederatedSubmissionIn(FederatedAcceptIn):
 
     @property
     def submission(self) -> SubmissionIn:
-        """What the contractor's registry is asked to take."""
+        """Body that the contractor's registry is asked to accept."""
         return SubmissionIn(deliverable=self.deliverable, milestone=self.milestone)
 
 

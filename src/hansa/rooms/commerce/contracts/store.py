@@ -186,7 +186,7 @@ async def insert(tx: Tx, new: NewContract) -> tuple[Contract, HistoryLine]:
 
 
 async def insert_all(tx: Tx, new: Sequence[NewContract]) -> list[tuple[Contract, HistoryLine]]:
-    """As `insert`, for proposals without milestones."""
+    """Do the same as `insert`, for proposals without milestones."""
     rows = await tx.fetchmany(_INSERT, [_inserted(one) for one in new])
     return [_as_inserted(row, one) for row, one in zip(rows, new, strict=True)]
 
@@ -227,7 +227,7 @@ async def lock(tx: Tx, contract_id: int) -> Contract | None:
 
 
 async def lock_all(tx: Tx, contract_ids: Collection[int]) -> dict[int, Contract]:
-    """As `lock`, one after the other in the order of their ids; those that there are."""
+    """Lock contracts as `lock` does, one after the other in the order of their ids; returns those that exist."""
     rows = await tx.fetchmany(_TAKE, [(contract_id,) for contract_id in sorted(contract_ids)])
     return {row["id"]: _read(dict(row)) for row in rows}
 
@@ -238,7 +238,7 @@ async def find(tx: Tx, contract_id: int) -> Contract | None:
 
 
 async def find_versioned(tx: Tx, contract_ids: Sequence[int]) -> list[tuple[Contract, str]]:
-    """These contracts, as far as there are such, each with what changes with every write of its row."""
+    """Return the contracts with these ids that exist, each with a version that changes with every write of its row."""
     rows = [dict(row) for row in await tx.fetch(_VERSIONED, list(contract_ids))]
     versions = [row.pop("row_version") for row in rows]
     return [(_read(row), version) for row, version in zip(rows, versions, strict=True)]
@@ -292,7 +292,7 @@ async def count_open(tx: Tx, did: str) -> int:
 
 
 async def save(tx: Tx, before: Contract, after: Contract) -> bool:
-    """Write what has changed.
+    """Write the changed columns.
 
     Returns whether the contract was still in the state that it is moved from; else nothing is written.
     """
@@ -303,7 +303,7 @@ async def save(tx: Tx, before: Contract, after: Contract) -> bool:
 
 
 async def save_with_line(tx: Tx, before: Contract, after: Contract, line: HistoryLine) -> list[HistoryLine]:
-    """Write what has changed and the line of the history, in one statement.
+    """Write the changed columns and the line of the history, in one statement.
 
     Returns the history with that line, oldest first; nothing, and nothing is written, when the contract was no longer in
     the state that it is moved from.
@@ -317,7 +317,7 @@ async def save_with_line(tx: Tx, before: Contract, after: Contract, line: Histor
 async def save_all_with_lines(
     tx: Tx, moves: Sequence[tuple[Contract, Contract, HistoryLine]]
 ) -> dict[int, list[HistoryLine]]:
-    """As `save_with_line`, for contracts without milestones, each of which is there once; the histories by contract."""
+    """Do the same as `save_with_line`, for contracts without milestones, each of which is there once; returns the histories by contract."""
     histories: dict[int, list[HistoryLine]] = {}
     for row in await tx.fetchmany(_SAVE_AND_NOTE, [_saved(*one) for one in moves]):
         histories.setdefault(row["contract_id"], []).append(_read_line(row))

@@ -1,4 +1,4 @@
-"""What a transfer to another registry paid of a contract that does not owe it: known to both parties, and evidence in a dispute.
+"""Units that a transfer to another registry paid for a contract that does not owe them: known to both parties, and evidence in a dispute.
 
 Only restores lead to it: a COMMIT comes to light of which this registry knew nothing when it paid the part again, or when the
 contract ended otherwise. Units that were committed are not taken back; the payee returns them by a transfer of its own.

@@ -21,7 +21,7 @@ _CHANGED = "The contract has changed meanwhile."
 
 
 class Act(msgspec.Struct, frozen=True):
-    """What was done, by whom; the registry does what a deadline brings."""
+    """Act with its actor; the registry itself acts at a deadline."""
 
     name: str
     actor: str | None
@@ -45,7 +45,7 @@ async def require_in_time(tx: Tx, contract: Contract) -> None:
 
 
 async def suspensions_at_deadline(tx: Tx, contract: Contract) -> list[enforcement.HardSuspension]:
-    """Which parties were hard-suspended when the deadline that applies came; a revoked one stops nothing any more."""
+    """Hard suspensions of the parties when the deadline that applies came; a revoked one stops nothing any more."""
     assert contract.due_at is not None
     found = await enforcement.hard_suspensions_at(tx, contract.parties, contract.due_at)
     if not found:
@@ -64,7 +64,7 @@ class Move(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> HistoryLine:
-        """What the history says of it."""
+        """Line of the history about the move."""
         return _line(self.after, self.act)
 
 
@@ -106,7 +106,7 @@ async def _follow(tx: Tx, before: Contract, after: Contract) -> None:
 
 
 def has_new_deadline(before: Contract, after: Contract) -> bool:
-    """Return whether another moment than before ends the time for what is next."""
+    """Return whether the time for the next step ends at another moment than before."""
     return after.due_at is not None and after.due_at != before.due_at
 
 

@@ -14,7 +14,7 @@ from .transitions import Act, Move, move, require_in_time, take
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """What is submitted: {uri?, sha256, note?}, and which milestone it is; None is the next one."""
+    """Submission: {uri?, sha256, note?}, and the number of its milestone; None is the next one."""
 
     deliverable: dict[str, Any] | None
     milestone: int | None
@@ -52,7 +52,7 @@ def _judged(contract: Contract, did: str, submission: Submission) -> Move:
 
 
 async def request_changes(tx: Tx, agent: Agent, contract_id: int, note: str | None) -> ContractShown:
-    """Return what was submitted.
+    """Return the submitted work to the provider.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.
     """

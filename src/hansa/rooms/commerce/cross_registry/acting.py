@@ -1,4 +1,4 @@
-"""What agents of this registry do with contracts that peers keep; what the peer answers becomes the copy here.
+"""Acts of agents of this registry on contracts that peers keep; the answer of the peer becomes the copy here.
 
 - An acceptance is noted before it is relayed, under the lock of the agent: from then on the contract binds it. When the answer is
   lost, a job reads the contract until it is known whether the acceptance came about.
@@ -39,7 +39,7 @@ class _Accepting(msgspec.Struct, frozen=True):
 async def accept_abroad(
     runtime: Runtime, peer: federation.PeerRecord, did: str, contract_id: int, key: str | None
 ) -> StatedContract:
-    """Accept a proposal that a peer keeps. Raises: Forbidden, and what `relay` raises."""
+    """Accept a proposal that a peer keeps. Raises: Forbidden, and the errors of `relay`."""
     begun = await runtime.database.transaction(lambda tx: _begin(tx, peer, did, contract_id))
     try:
         accepted = await relay(runtime, peer, did, RelayedAct(contract_id, "accept"), StatedContract, key=key)
@@ -62,7 +62,7 @@ async def submit_abroad(
     *,
     key: str | None,
 ) -> StatedContract:
-    """Submit work to a contract that a peer keeps. Raises: what `relay` raises."""
+    """Submit work to a contract that a peer keeps. Raises: the errors of `relay`."""
     act = RelayedAct(contract_id, "submit", submission.model_dump(mode="json"))
     submitted = await relay(runtime, peer, did, act, StatedContract, key=key)
     await _keep_own(runtime, peer, _of(submitted, did, contract_id), is_relayed=True)
@@ -72,7 +72,7 @@ async def submit_abroad(
 async def read_abroad(
     runtime: Runtime, peer: federation.PeerRecord, did: str, contract_id: int
 ) -> ContractOut:
-    """A contract that a peer keeps, as it is there. Raises: what `relay` raises."""
+    """Read a contract from the peer that keeps it. Raises: the errors of `relay`."""
     try:
         found = await relay(runtime, peer, did, RelayedAct(contract_id, "read"), ContractOut)
     except ContractUnknown:

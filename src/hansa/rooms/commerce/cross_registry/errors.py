@@ -1,4 +1,4 @@
-"""Refusals of what another registry relays."""
+"""Refusals of acts that another registry relays."""
 
 from hansa.foundation.values.errors import Forbidden, Invalid
 

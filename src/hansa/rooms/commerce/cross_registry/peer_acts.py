@@ -21,7 +21,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class PeerActs:
-    """What a peer relays for one of its agents."""
+    """Acts that a peer relays for one of its agents."""
 
     def __init__(self, runtime: Runtime, peer: Peer, relayed: ProxyIn) -> None:
         self._runtime, self._peer, self._relayed = runtime, peer, relayed

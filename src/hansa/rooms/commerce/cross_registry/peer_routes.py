@@ -1,4 +1,4 @@
-"""Routes of peers: what their agents do with contracts of this registry, and what they state about contracts of their own."""
+"""Routes of peers: acts of their agents on contracts of this registry, and statements about contracts of their own."""
 
 from collections.abc import Awaitable, Callable
 

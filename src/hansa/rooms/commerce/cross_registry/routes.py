@@ -1,4 +1,4 @@
-"""What a provider does with a contract that another registry holds, over HTTP."""
+"""Acts of a provider on a contract that another registry holds, over HTTP."""
 
 from typing import Annotated
 

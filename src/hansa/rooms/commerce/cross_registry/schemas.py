@@ -1,4 +1,4 @@
-"""Shapes of what a provider does with a contract that another registry holds."""
+"""Shapes of the acts of a provider on a contract that another registry holds."""
 
 from typing import Annotated
 

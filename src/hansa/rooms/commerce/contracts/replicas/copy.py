@@ -1,7 +1,7 @@
-"""What a statement about a contract of another registry changes, without I/O.
+"""Changes that a statement about a contract of another registry makes, without I/O.
 
 A statement is the whole contract with its history. One whose history is the beginning of a longer one that is known is
-outdated. Any other replaces what is known: the registry that keeps the contract decides, also after it was restored.
+outdated. Any other replaces the known state: the registry that keeps the contract decides, also after it was restored.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _ENDINGS = {
 
 
 def is_outdated(known: ContractOut, stated: ContractOut) -> bool:
-    """Return whether what is known is a later state of the same contract."""
+    """Return whether the known state is a later one of the same contract."""
     common = _common_moves(known, stated)
     return common == len(stated.history) < len(known.history)
 

@@ -1,4 +1,4 @@
-"""Keep what another registry states about a contract, and notify the provider's owner of its moves, in one commit."""
+"""Store the statements of other registries about a contract, and notify the provider's owner of its moves, in one commit."""
 
 from hansa.foundation.events import ContractOfPeerMoved
 from hansa.foundation.plumbing.process.runtime import Runtime
@@ -33,7 +33,7 @@ async def require_kept_by(
 async def keep_stated(
     runtime: Runtime, peer: federation.PeerRecord, stated: StatedContract, *, is_relayed: bool = False
 ) -> None:
-    """As `keep`, in a transaction of its own, after the frame was asked whose agent a contractor of this trust domain is.
+    """Do the same as `keep`, in a transaction of its own, after the frame was asked whose agent a contractor of this trust domain is.
 
     Never within a transaction. Raises: ContractOfAnother, ProviderUnknown, federation.FrameUnavailable.
     """

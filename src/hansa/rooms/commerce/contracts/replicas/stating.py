@@ -1,6 +1,6 @@
 """State contracts to the registries of their providers: enqueued in the commit of a move, repeated until there is an answer.
 
-What is sent is the contract as it is when it is sent, so that a repeated or a late statement does no harm.
+A statement is the contract as it is when it is sent, so that a repeated or a late statement does no harm.
 """
 
 from typing import Any

@@ -28,7 +28,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What is stored of a statement."""
+    """Stored members of a statement."""
 
     frame: str
     contractor_did: str
@@ -131,7 +131,7 @@ async def add(tx: Tx, key: CopyKey, facts: Facts) -> bool:
 
 
 async def write(tx: Tx, key: CopyKey, facts: Facts) -> None:
-    """What was stated last about a contract."""
+    """Write the last statement about a contract."""
     await tx.execute(_WRITE, *_values(key, facts))
 
 
