@@ -1,4 +1,4 @@
-"""What the process needs to know of the transfers room."""
+"""Descriptor of the transfers room for the process."""
 
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room, Routes
@@ -36,7 +36,7 @@ async def _is_settled_with(tx: Tx, peer: federation.PeerRecord) -> bool:
 
 
 async def _end_with(tx: Tx, runtime: Runtime, peer: federation.PeerRecord) -> None:
-    """End what is under way with a peer that is deleted, in this room and above it."""
+    """End the transfers and sagas that are under way with a peer that is deleted, in this room and above it."""
     if peer.spiffe_id is None or peer.ledger_id is None:
         return
     corridor = Corridor.to(peer, runtime)

@@ -1,7 +1,7 @@
 """Transfers that an owner's policy or a capability has a say in: one transaction each, beside the group commit.
 
 The payment is judged, counted and made under the locks of the policy and of the capability's tree. A replay is not
-judged again; what waits for the owner moves nothing and leaves its key free.
+judged again; a transfer that waits for the owner moves nothing and leaves its key free.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ async def transfer_governed(
 ) -> ledger.OrderAnswer | agents.Approval:
     """Make the transfer, or ask the agent's owner about it.
 
-    Raises: what `ledger.transfer`, `agents.clear_payment`, `agents.ask_approval` and `idempotency.recall` raise.
+    Raises: the errors of `ledger.transfer`, `agents.clear_payment`, `agents.ask_approval` and `idempotency.recall`.
     """
     if asked.request and (kept := await idempotency.recall(tx, asked.request)) is not None:
         return ledger.OrderAnswer(

@@ -1,4 +1,4 @@
-"""Which registry an agent belongs to, by its DID: this one, or a direct peer.
+"""Registry that an agent belongs to, by its DID: this one, or a direct peer.
 
 Within a trust domain the claim of the DID says it. Elsewhere the namespace does, and where several peers share it, the mirrored
 card.
@@ -29,12 +29,12 @@ async def foreign_among(tx: Tx, dids: Iterable[str], settings: Settings) -> set[
 
 
 async def is_foreign(tx: Tx, did: str, settings: Settings) -> bool:
-    """Return whether the DID is one of another registry, by what is known here."""
+    """Return whether the DID is one of another registry, by the claims that are known here."""
     return bool(await foreign_among(tx, [did], settings))
 
 
 async def is_elsewhere(runtime: Runtime, did: str) -> bool:
-    """As `is_foreign`, after the frame was asked about a DID of this trust domain that is not known here.
+    """Return whether the DID is one of another registry, after asking the frame about a DID of this trust domain that is not known here.
 
     Never within a transaction. Raises: FrameUnavailable.
     """
@@ -52,7 +52,7 @@ async def peer_of(tx: Tx, did: str, settings: Settings) -> federation.PeerRecord
 async def peers_of(
     tx: Tx, dids: Sequence[str], settings: Settings
 ) -> dict[str, federation.PeerRecord | None]:
-    """As `peer_of`, of several agents."""
+    """Return the direct peer of each of several agents. See `peer_of`."""
     shared = [did for did in dids if federation.is_shared(did, settings)]
     holders = await federation.held_elsewhere(tx, shared)
     registries = {

@@ -207,7 +207,7 @@ async def _named(db: Database, lines: Sequence[Line], outcomes: Sequence[Outcome
 
 
 def _repeatable(agent: Agent, route: str, key: str | None, body: BaseModel) -> Repeatable | None:
-    """The request under its key. Which approval it names is not part of what is to be done."""
+    """Return the request under its key. The approval that it names is not part of the compared request."""
     if key is None:
         return None
     return Repeatable(agent.did, route, key, body.model_dump(exclude=not_compared(body)))

@@ -42,7 +42,7 @@ async def require_receiver_here(database: Database, payee: str, settings: Settin
 async def transfer_here(runtime: Runtime, agent: Agent, asked: GovernedTransfer, *, is_plain: bool) -> Made:
     """Move units to an agent of this registry, or ask the owner of `agent`.
 
-    Raises: ReceiverIsForeign, AccountRevoked, CallerChanged, and what `transfer_governed` and the ledger raise.
+    Raises: ReceiverIsForeign, AccountRevoked, CallerChanged, and the errors of `transfer_governed` and the ledger.
     """
     try:
         return await _decided(runtime.database, asked, _made(runtime, agent, asked, is_plain, agent.version))
@@ -65,7 +65,7 @@ async def send(
 
     With `dry_run` nothing moves; the answer is the route.
 
-    Raises: NotASwap, AccountRevoked, PermissionMissing, and what the transfer within or across registries raises.
+    Raises: NotASwap, AccountRevoked, PermissionMissing, and the errors of the transfer within or across registries.
     """
     payee, settings = asked.order.payee, runtime.settings
     if names_another_issuer(payee, settings) and await _has_peer(runtime.database, payee, settings):

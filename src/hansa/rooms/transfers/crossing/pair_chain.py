@@ -1,10 +1,10 @@
-"""The chain of decisions and receipts that each registry keeps for each peer, and what the two chains prove.
+"""Chain of decisions and receipts that each registry keeps for each peer, and the conclusions from the two chains.
 
 - Every message bears the author's position and the position that it has seen of the other's chain.
 - A lower number proves nothing, messages may be late: it is asked with a nonce. A fresh answer that is lower, or another
   hash at the same place, proves that the peer was restored from an old state: crossing stops in both directions.
 - A message about the heads shows the statement of the addressee in which its author saw the addressee's chain.
-- What a peer says about the own chain counts only with the own signature at that place; else it is forged: its message is
+- A peer's statement about the own chain counts only with the own signature at that place; else it is forged: its message is
   ignored and the peer is asked about the heads.
 - A registry that learns so that its own chain was longer begins a new epoch, and decides nothing until the peer answered.
 - Crossing resumes when each has signed the other's position in the new epoch.
@@ -27,7 +27,7 @@ BEGIN = Position(1)
 
 
 class Crossing(StrEnum):
-    """Whether transfers are taken in and sent."""
+    """State of crossing with a peer: open, or stopped until both chains agree."""
 
     OPEN = "open"
     PEER_REWOUND = "peer_rewound"
@@ -41,7 +41,7 @@ HEADS = frozenset({MessageType.HEADS, MessageType.HEADS_STATE})
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """The two chains as one registry knows them. `floor` is what was seen of the peer when `nonce` was made.
+    """The two chains as one registry knows them. `floor` is the last known position of the peer when `nonce` was made.
 
     `shown` is the statement of the peer that bears `seen`; None where the peer does not name the pair in its messages.
     """
@@ -72,11 +72,11 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """What the positions of a message result in.
+    """Result of the positions of a message.
 
     `resend`: one of the two began a new epoch. Every decision and receipt is sent until it is answered in this epoch:
-    a registry that did not notice its restore cannot state what it lacks.
-    `is_forged`: the message says of the own chain what nothing proves; its content does not count.
+    a registry that did not notice its restore cannot list the ones that it lacks.
+    `is_forged`: the message makes a statement about the own chain that nothing proves; its content does not count.
     """
 
     pair: Pair
@@ -123,7 +123,7 @@ def await_heads(pair: Pair, nonce: str) -> Pair:
 
 
 def questions(pair: Pair) -> tuple[Message, ...]:
-    """What is sent to the peer until it answers about the heads."""
+    """Return the questions to the peer until it answers about the heads."""
     return (Message(MessageType.HEADS, nonce=pair.nonce),) if pair.nonce is not None else ()
 
 
@@ -134,7 +134,7 @@ def is_plausible(pair: Pair, message: Message) -> bool:
 
 
 def is_outdated(pair: Pair, message: Message) -> bool:
-    """Return whether this is a receipt of an earlier epoch of either side, which may have lost since what it confirms.
+    """Return whether this is a receipt of an earlier epoch of either side, which may have lost the confirmed decision since.
 
     `pair` is the state after the message was observed.
     """
@@ -147,7 +147,7 @@ def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
 
 
 def contradicts(pair: Pair, message: Message, recorded: str | None) -> bool:
-    """Return whether the author has seen of the own chain what is not recorded here."""
+    """Return whether the author has seen an entry of the own chain that is not recorded here."""
     seen, own = message.seen, pair.own
     is_another = seen.epoch == own.epoch and recorded is not None and recorded != seen.head
     return is_another or seen.is_after(own)
@@ -181,7 +181,7 @@ def _is_proved(message: Message) -> bool:
 
 
 def _forged(pair: Pair, message: Message, fresh_nonce: str) -> Observed:
-    """Ask about the heads: a peer that has seen what a restore lost shows it."""
+    """Ask about the heads: a peer that has seen entries that a restore lost shows its proof."""
     if message.type is MessageType.HEADS_STATE:
         is_answered = pair.is_open and message.nonce == pair.nonce
         return Observed(replace(pair, nonce=None) if is_answered else pair, is_forged=True)
@@ -226,7 +226,7 @@ def _asking(observed: Observed, fresh_nonce: str) -> Observed:
 
 
 def _proves_rewind(pair: Pair, message: Message) -> bool:
-    """Another hash at the same place; or a lower place in an answer that is fresher than what was seen."""
+    """Return whether another hash is at the same place, or a lower place in an answer that is fresher than the last one seen."""
     if message.own.seq == pair.seen.seq:
         return message.own.head != pair.seen.head
     is_fresh = message.type is MessageType.HEADS_STATE and pair.asks and message.nonce == pair.nonce

@@ -1,7 +1,7 @@
 """Transfers to other registries that pay something of a room above, which names them: a payment token, a part of a contract.
 
 The transfer is reserved in the transaction of the room above, and `PAYMENT_DECIDED` notifies the room in the commit of the
-decision. The name of a transfer is used once: what was reserved under it, or replayed after a restore, is not reserved again.
+decision. The name of a transfer is used once: a transfer reserved under it, or replayed after a restore, is not reserved again.
 """
 
 from contextlib import suppress
@@ -33,7 +33,7 @@ UNBUDGETED = agents.HeldBudget(is_counted=False, capability_id=None)
 class CrossingPayment(msgspec.Struct, frozen=True):
     """A payment that crosses; without a decision within `seconds` it is ABORT.
 
-    `purpose` is what the units pay, as `Body` has it. An ABORT frees the Idempotency-Key of `request_scope`, and returns what was `held` of a budget for it.
+    `purpose` is that of `Body`. An ABORT frees the Idempotency-Key of `request_scope`, and returns the units that were `held` of a budget for it.
     """
 
     transfer_id: UUID
@@ -97,7 +97,7 @@ async def find_payment(tx: Tx, transfer_id: UUID) -> CrossingView | None:
 
 
 async def give_up_payment(tx: Tx, transfer_id: UUID) -> None:
-    """Let a transfer that is not decided be aborted, as its time would: what it pays is paid otherwise."""
+    """Let a transfer that is not decided be aborted before its deadline: the thing that it pays is paid otherwise."""
     await sent_store.end_time(tx, transfer_id)
 
 

@@ -1,4 +1,4 @@
-"""What rooms above do in the commit that decides a transfer of theirs: a payment token ends, a contract is paid."""
+"""Actions of rooms above in the commit that decides a transfer of theirs: a payment token ends, a contract is paid."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
@@ -12,10 +12,10 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 
 class CrossingDecision(msgspec.Struct, frozen=True):
-    """What was decided of a transfer that leaves this registry.
+    """Decision on a transfer that leaves this registry.
 
     `tx_id` is the ledger transaction by which the units left, where COMMIT is recorded; `code` says why it is ABORT. `purpose` is
-    what the units pay, as `Body` has it.
+    that of `Body`.
     """
 
     transfer_id: UUID

@@ -15,7 +15,7 @@ OF_RECEIVER = frozenset({MessageType.PREPARED, MessageType.REFUSED, MessageType.
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """What was read for a message, in the transaction that applies it."""
+    """Facts that were read for a message, in the transaction that applies it."""
 
     terms: Terms
     sender_inputs: SenderInputs
@@ -29,7 +29,7 @@ def concerns_sent(message: Message) -> bool:
 
 
 def rests_on_proof(sent: Sent | None, received: Received | None, message: Message) -> bool:
-    """Return whether the message says what this registry does not know, so that only its own signature makes it believe it."""
+    """Return whether the message makes a statement that is not known here, so that only this registry's own signature makes it credible."""
     if message.type is MessageType.COMMIT:
         return receiver.needs_promise(received, message)
     if message.type is MessageType.RECEIPT and concerns_sent(message):
@@ -41,7 +41,7 @@ def rests_on_proof(sent: Sent | None, received: Received | None, message: Messag
 def receive(
     sent: Sent | None, received: Received | None, message: Message, inputs: Inputs, now: float
 ) -> Step:
-    """Apply a message whose signature and positions were judged. What changes nothing is the empty step."""
+    """Apply a message whose signature and positions were judged. A message that changes nothing is the empty step."""
     if message.body is None:
         return NOTHING
     if concerns_sent(message):

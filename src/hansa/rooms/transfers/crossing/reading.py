@@ -30,7 +30,7 @@ async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) 
 
 
 def view_of_sent(row: Record) -> CrossingView:
-    """As its sender sees it."""
+    """Return the view of its sender."""
     balance = row["balance_after"]
     return CrossingView(
         state=row["state"],
@@ -44,7 +44,7 @@ def view_of_sent(row: Record) -> CrossingView:
 
 
 def view_of_answer(row: Record) -> CrossingView:
-    """As its sender was answered, now and whenever the request is repeated: at the COMMIT, or of `async` at the reserve."""
+    """Return the view in the answer to its sender, first and whenever the request is repeated: at the COMMIT, or of `async` at the reserve."""
     view = view_of_sent(row)
     if row["backend"] == "async":
         amounts = _expected_of(row)
@@ -53,7 +53,7 @@ def view_of_answer(row: Record) -> CrossingView:
 
 
 def _received_of(row: Record) -> dict[str, Any]:
-    """What the receiver gets and the fee; of a swap that is not priced yet, the least that it may be."""
+    """Return the amount that the receiver gets and the fee; of a swap that is not priced yet, the least that it may be."""
     if row["currency_received"] is None:
         fee = row["expected_fee"]
         return {"net": Minor(row["amount"] - fee), "fee": Minor(fee)}
@@ -64,7 +64,7 @@ def _received_of(row: Record) -> dict[str, Any]:
 
 
 def _expected_of(row: Record) -> dict[str, Any]:
-    """What the receiver gets and the fee, as far as it is known when the units are reserved."""
+    """Return the amount that the receiver gets and the fee, as far as it is known when the units are reserved."""
     if row["currency_received"] is None:
         return _received_of(row)
     return {"net": Minor(row["amount_out"] or row["min_amount_out"]), "fee": Minor(row["expected_fee"])}

@@ -127,7 +127,7 @@ async def tombstones(tx: Tx, peer: str, most: int) -> int:
 
 
 async def take_due_received(tx: Tx, peer: str, most: int) -> list[Received]:
-    """As `take_due_sent`, of those that enter."""
+    """Return the transfers that enter and are due a message to the peer now; the next time is set. See `take_due_sent`."""
     return [received_of_row(row) for row in await tx.fetch(_TAKE_RECEIVED, peer, most)]
 
 

@@ -1,6 +1,6 @@
 """The receiver's side. It reserves room and promises; it never decides by time, it asks.
 
-What it once signed as prepared it credits, also when the row was lost in a restore, as long as the peer's limit has room. An
+It credits each transfer that it once signed as prepared, also when the row was lost in a restore, as long as the peer's limit has room. An
 ABORT ends a promise, unless the sender states COMMIT at a later place of its chain: the ABORT is then of a state that a
 restore of the sender's registry ended.
 """
@@ -13,7 +13,7 @@ from .states import NOTHING, Money, MoneyKind, Received, ReceivedState, Step
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What the receiver's registry finds before it prepares: its fee, its refusal, the room under the peer's limit."""
+    """Facts that the receiver's registry finds before it prepares: its fee, its refusal, the room under the peer's limit."""
 
     net: int
     fee: int
@@ -60,7 +60,7 @@ def on_commit(received: Received | None, message: Message, terms: Terms) -> Step
 
 
 def needs_promise(received: Received | None, message: Message) -> bool:
-    """Return whether this COMMIT differs from what is recorded here, so that only this registry's own promise makes it count."""
+    """Return whether this COMMIT differs from the record here, so that only this registry's own promise makes it count."""
     if received is None:
         return True
     match received.state:
@@ -80,7 +80,7 @@ def is_given_up(received: Received) -> bool:
 
 
 def _replay(received: Received | None, message: Message, terms: Terms) -> Step:
-    """A COMMIT of what is not promised here, or not any more, counts only with this registry's own promise."""
+    """Apply a COMMIT without a promise here, or without one any more: it counts only with this registry's own promise."""
     body = message.body
     assert body is not None
     promise = message.proof
@@ -139,7 +139,7 @@ def on_abort(received: Received | None, message: Message, terms: Terms) -> Step:
 
 
 def on_abandon(received: Received) -> Step:
-    """An administrator ends what is under way with the peer: the room is free again. A COMMIT that shows the promise counts later."""
+    """End a transfer that enters for an administrator: the room is free again. A COMMIT that shows the promise counts later."""
     if received.state is not ReceivedState.PREPARED:
         return NOTHING
     refused = replace(received, state=ReceivedState.REFUSED, code=Code.PEER_ABANDONED)
@@ -156,7 +156,7 @@ def on_closed(received: Received | None, message: Message) -> Step:
 
 
 def outstanding(received: Received) -> tuple[Message, ...]:
-    """What the sender's registry is sent until it answers: the question what was decided, or the receipt."""
+    """Return the messages for the sender's registry until it answers: the question about the decision, or the receipt."""
     if received.state is ReceivedState.PREPARED:
         return (Message(MessageType.QUERY, received.body),)
     if received.state is ReceivedState.REFUSED or received.is_closed:

@@ -10,7 +10,7 @@ from hansa.foundation.values.money import Minor
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """What a swap has to pay: at least this, or what was quoted. For a receiver of the same currency nothing is stated."""
+    """Amount that a swap has to pay: at least this, or the quoted one. For a receiver of the same currency nothing is stated."""
 
     min_amount_out: Minor | None = None
     quote_id: UUID | None = None
@@ -25,9 +25,10 @@ NO_BOUNDS = Bounds()
 
 
 class CrossingView(msgspec.Struct, frozen=True):
-    """Amounts in minor units, `net` (what the receiver gets) and `fee` of the currency received. `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.
+    """Transfer between registries; amounts in minor units, `net` (for the receiver) and `fee` of the currency received.
 
-    `balance_after` is what the sender had left after the reserve; None for the receiver.
+    `state` is reserved, prepared, committed, aborted or in_doubt; `code` says why aborted.
+    `balance_after` is the balance of the sender after the reserve; None for the receiver.
     """
 
     transfer_id: UUID

@@ -1,4 +1,4 @@
-"""What is sent again once one of the two registries of a pair was restored, and the chain for what rooms above decide with a peer."""
+"""Messages that are sent again after one of the two registries of a pair was restored, and the chain for decisions of rooms above."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -33,7 +33,7 @@ async def reopen(tx: Tx, peer: str, reopened: PairReopened) -> None:
 async def observe(tx: Tx, peer: str, pair: Pair, positions: Message, reopened: PairReopened) -> Pair | None:
     """Judge the positions of a message, under the lock of the pair; None where its content does not count.
 
-    A message from before a restore does not count: its author repeats what still holds. One that says of the own chain what is not
+    A message from before a restore does not count: its author repeats the statements that still hold. One that names an entry of the own chain that is not
     recorded here does not count either: the peer is asked about the heads, and shows what it saw. A peer that states no positions
     is taken at its word.
     """
@@ -62,18 +62,18 @@ async def _count_forged(tx: Tx, peer: str) -> None:
 
 
 async def lock_chain(tx: Tx, peer: str) -> None:
-    """Lock the pair with this peer, before the rows of what is decided."""
+    """Lock the pair with this peer, before the rows of the decisions."""
     await store.lock_pair(tx, peer)
 
 
 async def lock_chain_of_epochs(tx: Tx, peer: str, positions: Message) -> bool:
-    """As `lock_chain`; false where one of the two registries began a new epoch since these positions of the own message were read."""
+    """Lock the pair; False where one of the two registries began a new epoch since these positions of the own message were read."""
     pair = await store.lock_pair(tx, peer)
     return (pair.own.epoch, pair.seen.epoch) == (positions.own.epoch, positions.seen.epoch)
 
 
 async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: PairReopened) -> bool:
-    """Lock the pair and judge the positions of a message about what a room above decides; whether its content counts."""
+    """Lock the pair and judge the positions of a message about a decision of a room above; return whether its content counts."""
     return await observe(tx, peer, await store.lock_pair(tx, peer), positions, reopened) is not None
 
 
@@ -84,9 +84,9 @@ async def positions_in_chain(tx: Tx, peer: str) -> Message:
 
 
 async def record_in_chain(tx: Tx, peer: str, entry: str, named: UUID, digest: str) -> None:
-    """Append what a room above decided with this peer to the own chain, under its lock: a restore that loses it is noticed by this.
+    """Append a decision of a room above with this peer to the own chain, under its lock: a restore that loses it is noticed by this.
 
-    `digest` names what was decided with everything in it.
+    `digest` is over the whole decision.
     """
     pair = pair_chain.append(await store.lock_pair(tx, peer), entry, digest)
     await store.write_pair(tx, peer, pair)

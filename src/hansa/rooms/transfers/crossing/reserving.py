@@ -1,7 +1,7 @@
 """Reserve the units of a transfer, with its row: together with other transfers, or judged by itself.
 
-What nothing but the agent's roles has a say in gathers with the transfers of this process; the database's side is
-`sql/reserve.sql`. What a policy or a capability has a say in is a transaction of its own.
+Transfers that depend on the agent's roles alone are batched with others of this process; the database's side is
+`sql/reserve.sql`. A transfer that a policy or a capability governs is a transaction of its own.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class CrossingRequest(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is remembered under an Idempotency-Key: the transfer, whose row has the answer."""
+    """Record under an Idempotency-Key: the transfer, whose row has the answer."""
 
     crossing: UUID
 
@@ -58,7 +58,7 @@ RESERVE = ledger.Extension("transfers_reserve", sent_store.NewSent, Kept)
 
 
 class Reserved(msgspec.Struct, frozen=True):
-    """The transfer, and what its peer is asked; None where it was reserved before under the same key."""
+    """Transfer, and the message for its peer; None where it was reserved before under the same key."""
 
     transfer_id: UUID
     prepare: Message | None
@@ -71,7 +71,7 @@ async def reserve(
 
     A swap is priced under the lock of its pool, in a transaction of its own.
 
-    Raises: what `agents.hold_budget` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, Unavailable, NotASwap, the
+    Raises: the errors of `agents.hold_budget` and the ledger, PeerRewound, KeyReused, KeyInProgress, Unavailable, NotASwap, the
     refusals of swaps and quotes.
     """
     if corridor.currency_received is None and crossing_request.bounds.are_stated:
@@ -140,14 +140,14 @@ async def _judged(
 
 
 def kept_of(kept: str) -> Kept:
-    """What either of the two remembered."""
+    """Return the transfer from either form of the record under a key."""
     if ledger.is_of_receipts(kept):
         return RESERVE.outcome_of(ledger.kept_receipts(kept)[0])
     return msgspec.json.decode(kept, type=Kept)
 
 
 def text_of(body: Body) -> str:
-    """What is remembered under the key of its request."""
+    """Return the record under the key of its request."""
     return msgspec.json.encode(Kept(UUID(body.transfer_id))).decode()
 
 

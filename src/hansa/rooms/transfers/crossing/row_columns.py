@@ -1,4 +1,4 @@
-"""What the rows of both directions have in common: the body of a transfer, and the pause between attempts."""
+"""Columns that the rows of both directions have in common: the body of a transfer, and the pause between attempts."""
 
 from collections.abc import Sequence
 from typing import Any

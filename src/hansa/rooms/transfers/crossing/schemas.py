@@ -59,7 +59,7 @@ class CrossRegistryTransferIn(RequestBody):
 
     @property
     def bounds(self) -> Bounds:
-        """What a swap has to pay."""
+        """Amount that a swap has to pay."""
         return bounds_of(self.min_amount_out, self.quote_id)
 
 
@@ -69,7 +69,7 @@ def bounds_of(min_amount_out: str | None, quote_id: UUID | None) -> Bounds:
 
 
 def not_compared(body: BaseModel) -> set[str]:
-    """The members that are no part of what an Idempotency-Key names: approvals, and bounds of a swap that are not stated."""
+    """Return the members that an Idempotency-Key does not cover: approvals, and bounds of a swap that are not stated."""
     stated = body.__dict__
     left_out = {"approval_id"}
     if stated.get("min_amount_out") is None:

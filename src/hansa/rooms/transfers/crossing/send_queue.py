@@ -1,7 +1,7 @@
-"""What the callers of this process send to each peer, gathered: what comes while a request is under way is the next one.
+"""Messages of the callers of this process to each peer, in batches: those that arrive while a request is under way are the next one.
 
 - A prepare waits here for the decision; the COMMITs and confirmations that follow travel with the prepares of others.
-- Nothing is kept here that is not in a row: what is lost with the process is sent again when its row is due.
+- Nothing is kept here that is not in a row: a message lost with the process is sent again when its row is due.
 - A peer has its own queue, so a slow one does not delay the others. A full queue refuses new transfers with 503.
 """
 
@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 
 
 class _Queue(msgspec.Struct):
-    """What waits for one peer, and who waits for a decision, by transfer."""
+    """Messages that wait for one peer, and the callers that wait for a decision, by transfer."""
 
     corridor: Corridor
     waiting: deque[Message] = msgspec.field(default_factory=deque)
@@ -73,7 +73,7 @@ class SendQueues:
         return await outcome
 
     async def close(self) -> None:
-        """End what is under way; its rows stay as they are."""
+        """End the requests that are under way; their rows stay as they are."""
         senders = [sender for queue in self._queues.values() for sender in queue.senders]
         for sender in senders:
             sender.cancel()
@@ -111,7 +111,7 @@ class SendQueues:
     async def _return_rows(
         self, corridor: Corridor, callers: dict[UUID, "asyncio.Future[asyncpg.Record]"]
     ) -> None:
-        """Give each caller its row; what the peer did not decide with its answer is aborted before."""
+        """Give each caller its row; a transfer that the peer's answer did not decide is aborted before."""
         if not callers:
             return
         rows = await self._rows(callers)
@@ -132,7 +132,7 @@ SEND_QUEUES: Slot[SendQueues] = Slot("transfers: messages that wait for peers", 
 
 @asynccontextmanager
 async def open_send_queues(runtime: Runtime) -> AsyncIterator[None]:
-    """Before the process serves, judge whether its database is the last one; at the end, end what is under way."""
+    """Judge before the process serves whether its database is the last one; at the end, end the requests that are under way."""
     await HIGH_WATER.of(runtime).compare()
     try:
         yield
@@ -141,7 +141,7 @@ async def open_send_queues(runtime: Runtime) -> AsyncIterator[None]:
 
 
 def _callers_of(queue: _Queue, batch: Sequence[Message]) -> dict[UUID, "asyncio.Future[asyncpg.Record]"]:
-    """Who waits for the prepares of this batch; from now on they are this request's."""
+    """Return the callers that wait for the prepares of this batch; from now on they are this request's."""
     ids = [UUID(one.body.transfer_id) for one in batch if one.type is MessageType.PREPARE and one.body]
     return {
         transfer_id: queue.callers.pop(transfer_id) for transfer_id in ids if transfer_id in queue.callers

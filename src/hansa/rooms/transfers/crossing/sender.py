@@ -12,9 +12,9 @@ from .states import NOTHING, Money, MoneyKind, Sent, SentState, Step
 
 
 class SenderInputs(msgspec.Struct, frozen=True):
-    """What the sender's registry finds before it decides.
+    """Facts that the sender's registry finds before it decides.
 
-    `may_decide` is false as long as a restored registry does not know what it had decided. `has_units` says whether the
+    `may_decide` is false as long as a restored registry does not know its decisions. `has_units` says whether the
     payer, or the account for shortfalls, covers a transfer that has to be replayed; `is_shortfall`, that it is the latter.
     `tombstones_full`: the peer named as many transfers that are unknown here as are recorded for one peer.
     """
@@ -33,7 +33,7 @@ def reserve(body: Body, expected_fee: int, deadline: float) -> Step:
 
 
 def outstanding(sent: Sent) -> tuple[Message, ...]:
-    """What the receiver's registry has to be sent until it answers."""
+    """Return the messages for the receiver's registry until it answers."""
     if sent.is_closed or sent.state is SentState.IN_DOUBT:
         return ()
     return (_statement(sent),)
@@ -80,7 +80,7 @@ def _why_aborted(sent: Sent, message: Message, now: float) -> str | None:
 
 
 def _why_not_swapped(swap: Swap, message: Message) -> str | None:
-    """A swap pays what this registry fixed, or at least the minimum."""
+    """Return why a swap is refused that pays neither the amount fixed here nor at least the minimum; None where it is accepted."""
     net = message.net or 0
     if swap.amount_out is not None and net != swap.amount_out:
         return Code.FEE_MISMATCH
@@ -107,7 +107,7 @@ def on_refused(sent: Sent | None, message: Message, sender_inputs: SenderInputs)
 
 
 def on_query(sent: Sent | None, message: Message, sender_inputs: SenderInputs) -> Step:
-    """The receiver's registry asks what became of the transfer."""
+    """Answer the question of the receiver's registry about the outcome of the transfer."""
     assert message.body is not None
     if sent is None:
         return _on_unknown(message.body, sender_inputs)
@@ -126,7 +126,7 @@ def on_time(sent: Sent, sender_inputs: SenderInputs, now: float) -> Step:
 
 
 def on_abandon(sent: Sent) -> Step:
-    """An administrator ends what is under way with the peer: ABORT, unless the decision is recorded.
+    """End a transfer that leaves for an administrator: ABORT, unless the decision is recorded.
 
     A COMMIT of before a restore that the peer shows later counts all the same.
     """

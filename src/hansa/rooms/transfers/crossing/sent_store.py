@@ -102,12 +102,12 @@ async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:
 
 
 async def outcomes(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.Record]:
-    """What callers read of several transfers: the promise only of swaps, which it prices, and not the receipt."""
+    """Return the columns of several transfers that callers read: the promise only of swaps, which it prices, and not the receipt."""
     return {row["transfer_id"]: row for row in await tx.fetch(_OUTCOMES, transfer_ids)}
 
 
 def promise_of(row: asyncpg.Record) -> Message | None:
-    """What the receiver's registry promised, as far as it was read."""
+    """Return the promise of the receiver's registry, as far as it was read."""
     return None if row["prepared"] is None else kept_message(row["prepared"])
 
 

@@ -1,4 +1,4 @@
-"""The state of one transfer on either side, the money that a step moves, and what a step results in."""
+"""State of one transfer on either side, the money that a step moves, and the result of a step."""
 
 from enum import StrEnum
 
@@ -62,7 +62,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class MoneyKind(StrEnum):
-    """What happens to units in the commit of a step."""
+    """Movement of units in the commit of a step."""
 
     RESERVE_OUT = "reserve_out"
     COMMIT_OUT = "commit_out"
@@ -93,7 +93,7 @@ class Money(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What one message or one moment results in: the new row, the answers, the money, and whether the chain grows.
+    """Result of one message or one moment: the new row, the answers, the money, and whether the chain grows.
 
     `entry` is the decision or receipt that the chain records, None when nothing was decided.
     """

@@ -1,4 +1,4 @@
-"""The SQL of pairs, their chains, and what both directions of a pair say. Locks: the row of the pair first."""
+"""SQL of pairs, their chains, and the statements of both directions of a pair. Locks: the row of the pair first."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -109,7 +109,7 @@ async def lock_pair(tx: Tx, peer: str) -> Pair:
 
 
 async def lock_pair_alone(tx: Tx, peer: str) -> Pair:
-    """As `lock_pair`; what is reserved or begun with the peer waits too, and finds the pair as this transaction leaves it."""
+    """Lock the pair against new reserves and sagas with the peer too: they wait, and find the pair as this transaction leaves it."""
     return await _opened_pair(tx, peer, "FOR UPDATE")
 
 
@@ -137,7 +137,7 @@ async def find_pair(tx: Tx, peer: str) -> Pair:
 
 
 async def write_pair(tx: Tx, peer: str, pair: Pair) -> None:
-    """Write what changed of a locked pair."""
+    """Write the changes of a locked pair."""
     own, seen, floor = pair.own, pair.seen, pair.floor
     positions = (own.epoch, own.seq, own.head, seen.epoch, seen.seq, seen.head)
     lowest = (floor.epoch, floor.seq, floor.head)
@@ -177,7 +177,7 @@ async def reopen(tx: Tx, peer: str) -> None:
 
 
 async def rest(tx: Tx, peer: str) -> None:
-    """Put off what a peer that is not known any more is due to be sent."""
+    """Put off the messages that are due to a peer that is not known any more."""
     for statement in _REST:
         await tx.execute(statement, peer)
 

@@ -43,7 +43,7 @@ class _Ticket(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> set[object]:
-        """What no other swap of the same transaction may have: its key, its quote."""
+        """Names that no other swap of the same transaction may have: its key, its quote."""
         request, quote = self.crossing_request.request, self.crossing_request.bounds.quote_id
         return {name for name in (request.scope if request else None, quote) if name is not None}
 
@@ -123,7 +123,7 @@ def _taken(queue: _Queue) -> list[_Ticket]:
 async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[CrossingRequest]) -> list[Outcome]:
     """Reserve swaps of one pool in their order; each refusal stands in the place of its swap.
 
-    Raises: PoolUnknown, ClaimRefused, and what the ledger refuses: nothing is then reserved.
+    Raises: PoolUnknown, ClaimRefused, and the refusals of the ledger: nothing is then reserved.
     """
     requests = [
         crossing_request.request for crossing_request in all_of if crossing_request.request is not None

@@ -1,4 +1,4 @@
-"""Swaps among transfers: the pool of a corridor, and what each step of a transfer does to it."""
+"""Swaps among transfers: the pool of a corridor, and the effect of each step of a transfer on it."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ async def pool_at_work(tx: Tx, corridor: Corridor) -> pools.PoolAtWork | None:
 
 
 def step_of_swap(money: Money) -> tuple[pools.SwapStep, pools.Amounts]:
-    """What the money of a swap does to its pool."""
+    """Return the step and the amounts of a swap's money, for its pool."""
     swap = money.body.swap
     assert swap is not None
     received = money.net or swap.amount_out or 0

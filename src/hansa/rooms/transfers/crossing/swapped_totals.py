@@ -1,4 +1,4 @@
-"""What was swapped with each peer in all, for totals that two registries compare: counted in the commit that decides a swap."""
+"""Totals of the units that were swapped with each peer, which two registries compare: counted in the commit that decides a swap."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ WHERE peer = $1 AND next_at IS NOT NULL AND state = 'committed' AND receipt IS N
 class SwappedTotals(msgspec.Struct, frozen=True):
     """Units of one of the two currencies that swaps with a peer moved; minor units.
 
-    `out`: by swaps of agents here, given or paid to the receiver; `in_`: by swaps of agents there. `confirmed`: what of `out` the peer confirmed.
+    `out`: by swaps of agents here, given or paid to the receiver; `in_`: by swaps of agents there. `confirmed`: the part of `out` that the peer confirmed.
     """
 
     currency: str
@@ -53,7 +53,7 @@ async def count_swaps(tx: Tx, corridor: Corridor, completing: Sequence[Money]) -
 
 
 async def swapped_with(tx: Tx, peer: str, currency: str) -> list[SwappedTotals]:
-    """What was swapped with the peer of this SPIFFE id, by currency; `currency` is the own one. `tx` must be one snapshot."""
+    """Return the totals swapped with the peer of this SPIFFE id, by currency; `currency` is the own one. `tx` must be one snapshot."""
     rows = await tx.fetch("SELECT * FROM transfers_swapped WHERE peer = $1 ORDER BY currency", peer)
     if not rows:
         return []
@@ -73,7 +73,7 @@ async def swapped_with(tx: Tx, peer: str, currency: str) -> list[SwappedTotals]:
 
 
 async def _unconfirmed(tx: Tx, peer: str) -> tuple[int, dict[str, int]]:
-    """What was given for swaps that the peer has not confirmed, and what is paid for them by currency."""
+    """Return the units given for swaps that the peer has not confirmed, and the units paid for them by currency."""
     given, paid = 0, dict[str, int]()
     for row in await tx.fetch(_UNCONFIRMED, peer):
         promise = None if row["prepared"] is None else kept_message(row["prepared"])
@@ -84,6 +84,6 @@ async def _unconfirmed(tx: Tx, peer: str) -> tuple[int, dict[str, int]]:
 
 
 async def swapped_totals(tx: Tx, currency: str) -> dict[str, list[SwappedTotals]]:
-    """As `swapped_with`, with every registry, by its ledger id."""
+    """Return the totals swapped with every registry, by its ledger id. See `swapped_with`."""
     peers = await tx.fetch("SELECT DISTINCT peer, frame FROM transfers_swapped ORDER BY frame")
     return {row["frame"]: await swapped_with(tx, row["peer"], currency) for row in peers}

@@ -1,4 +1,4 @@
-"""What a transfer that leaves is to be: the border fee of the peer, or the terms of a swap."""
+"""Terms of a transfer that leaves: the border fee of the peer, or the terms of a swap."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ from .swapped import step_of_swap
 class OutTerms(msgspec.Struct, frozen=True):
     """Amounts in minor units. `fee` is the border fee, or that of a swap as far as this registry fixes it.
 
-    `net` is what the receiver gets, of a swap what it would get now.
+    `net` is the amount for the receiver, of a swap the amount at the present price.
     """
 
     net: Minor
@@ -75,6 +75,6 @@ async def priced(
 
 
 def prepare_of(body: Body, fee: int) -> Message:
-    """What the receiver's registry is asked, of a transfer that is reserved."""
+    """Return the request to the receiver's registry for a transfer that is reserved."""
     (prepare,) = sender.outstanding(Sent(body, SentState.RESERVED, expected_fee=fee))
     return prepare

@@ -1,4 +1,4 @@
-"""What crossed up to a place of a chain: for totals that two registries compare while units cross.
+"""Amounts that crossed up to a place of a chain: for totals that two registries compare while units cross.
 
 A credit and its receipt's entry in the chain are one commit, and the receipt bears the place of that entry. So the units that
 the peer had credited at a place of its chain are those whose receipts bear this place or an earlier one.
@@ -31,13 +31,13 @@ WHERE peer = $1 AND next_at IS NOT NULL AND state = 'committed' AND receipt IS N
 
 
 async def place_of(tx: Tx, peer: str) -> Place | None:
-    """Where the own chain for this peer stands; None where nothing ever crossed."""
+    """Return the last place of the own chain for this peer; None where nothing ever crossed."""
     row = await tx.fetchrow("SELECT own_epoch, own_seq FROM transfers_pair WHERE peer = $1", peer)
     return None if row is None else (row["own_epoch"], row["own_seq"])
 
 
 async def confirmed_between(tx: Tx, peer: str, after: Place | None, through: Place) -> Minor:
-    """What was sent and the peer credited after one place of its chain, None: ever, up to another."""
+    """Return the units that were sent and the peer credited after one place of its chain, None: ever, up to another."""
     amount = await tx.fetchval(_CONFIRMED, peer, *(after or (0, 0)), *through)
     if after is None:
         amount += await tx.fetchval(_CONFIRMED_WITHOUT_PLACE, peer)
@@ -45,5 +45,5 @@ async def confirmed_between(tx: Tx, peer: str, after: Place | None, through: Pla
 
 
 async def unconfirmed_before(tx: Tx, peer: str, timestamp: datetime) -> Minor:
-    """What was committed before this timestamp and the peer has not confirmed."""
+    """Return the units that were committed before this timestamp and the peer has not confirmed."""
     return Minor(int(await tx.fetchval(_UNCONFIRMED, peer, timestamp)))

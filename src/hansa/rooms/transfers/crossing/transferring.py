@@ -49,7 +49,7 @@ async def cross(
 ) -> Crossed | agents.Approval:
     """Carry the transfer out, or ask the agent's owner.
 
-    Raises: what `agents.clear_payment` and the ledger raise, PeerRewound, KeyReused, KeyInProgress, the refusals of swaps and
+    Raises: the errors of `agents.clear_payment` and the ledger, PeerRewound, KeyReused, KeyInProgress, the refusals of swaps and
     quotes, and why the receiver's registry refused.
     """
     queues = SEND_QUEUES.of(runtime)
@@ -117,7 +117,7 @@ async def _found(runtime: Runtime, transfer_id: UUID) -> asyncpg.Record:
 async def preview_crossing(
     tx: Tx, corridor: Corridor, order: ledger.TransferOrder, bounds: Bounds
 ) -> tuple[Minor, OutTerms]:
-    """What the payer would have left, and the terms of the transfer; nothing is written. Raises: as the reserve."""
+    """Return the balance that the payer would have left, and the terms of the transfer; nothing is written. Raises: as the reserve."""
     await require_open(tx, corridor)
     reserve = ledger.ReserveOut(corridor.frame, uuid4(), order.payer, order.amount, order.payee)
     (result,) = await ledger.apply(tx, [reserve.order(corridor.book)], corridor.book, dry=True)

@@ -1,4 +1,4 @@
-"""Write what steps of the protocol changed: rows, chain, budget and events, and the units last, in one transaction."""
+"""Write the changes of protocol steps: rows, chain, budget and events, and the units last, in one transaction."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -35,7 +35,7 @@ LEAVING = frozenset({MoneyKind.COMMIT_OUT, MoneyKind.REPLAY_OUT, MoneyKind.SHORT
 
 
 class Changes(msgspec.Struct):
-    """What the steps of one transaction changed, each row as the last of them left it."""
+    """Changes by the steps of one transaction, each row as the last of them left it."""
 
     pair: Pair
     """The pair as it is now; `kept` as it is stored."""
@@ -63,7 +63,7 @@ class Changes(msgspec.Struct):
 
 
 async def write_changes(tx: Tx, corridor: Corridor, changes: Changes) -> None:
-    """Write them under the lock of the pair. Raises: what the ledger refuses, which undoes them all."""
+    """Write them under the lock of the pair. Raises: the refusals of the ledger, which undo them all."""
     if changes.pair != changes.kept:
         await store.write_pair(tx, corridor.key, changes.pair)
     await sent_store.write_sent(tx, corridor.key, corridor.frame, list(changes.sent.values()))

@@ -71,7 +71,7 @@ async def deliver(runtime: Runtime, job: jobs.Job) -> None:
 
 
 async def send_acts(runtime: Runtime, spiffe_id: str) -> str | None:
-    """Send what the peer does not have; why it could not be sent, None once all is answered."""
+    """Send the acts that the peer does not have; return why one could not be sent, None once all are answered."""
     database = runtime.database
     peer = await database.query(lambda tx: federation.peer_by_spiffe_id(tx, spiffe_id))
     if peer is None:
@@ -125,7 +125,7 @@ async def end_pool(tx: Tx, pool: Pool, settings: Settings) -> None:
 
 
 async def end_with(tx: Tx, peer: str, settings: Settings) -> None:
-    """End the pool with a peer that is deleted, with which no swap is pending; what it was not sent is dropped."""
+    """End the pool with a peer that is deleted, with which no swap is pending; the acts that it was not sent are dropped."""
     pool = await store.find_pool(tx, peer, lock=True)
     if pool is not None:
         await end_pool(tx, pool, settings)

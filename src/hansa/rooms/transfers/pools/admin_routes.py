@@ -53,7 +53,7 @@ class PoolsOf(msgspec.Struct, frozen=True):
     settings: Settings
 
     async def change(self, currency: str, change: Callable[[Tx, Pool], Awaitable[Pool]]) -> PoolOut:
-        """Change the pool of a currency. Raises: PoolUnknown, CurrencyAmbiguous, and what `change` raises."""
+        """Change the pool of a currency. Raises: PoolUnknown, CurrencyAmbiguous, and the errors of `change`."""
 
         async def act(tx: Tx) -> reading.PoolState:
             # The answer is read with the act: a failure after the commit would have the administrator repeat it.

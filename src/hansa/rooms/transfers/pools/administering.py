@@ -1,4 +1,4 @@
-"""What administrators of the treasury do with pools: open, fund, drain, close, set a rate. Each act is in the audit log.
+"""Actions of treasury administrators on pools: open, fund, drain, close, set a rate. Each act is in the audit log.
 
 An administrator moves the units of this registry alone, between the treasury and the leg of the pool.
 """
@@ -43,7 +43,7 @@ async def open_pool(runtime: Runtime, administrator: Developer, new: NewPool) ->
     """Fund the own reserve and propose the pool to the peer, whose administrator funds the other one.
 
     A peer that does not answer is asked again by a job. Raises: PeerUnknown, PeerAmbiguous, PoolCurrencyDiffers, PoolExists,
-    ReserveTooSmall, TreasuryInsufficient, and what `require_may_cross` raises.
+    ReserveTooSmall, TreasuryInsufficient, and the errors of `require_may_cross`.
     """
     database, settings = runtime.database, runtime.settings
     opened = await database.transaction(lambda tx: _open(tx, administrator, new, settings))
@@ -95,7 +95,7 @@ def _require_floor(reserve: int, floor: Minor) -> None:
 
 
 async def fund(tx: Tx, administrator: Developer, pool: Pool, amount: Minor, settings: Settings) -> Pool:
-    """Treasury to reserve. The first funding of a proposed pool is what its home proposed.
+    """Move units from the treasury to the reserve. The first funding of a proposed pool is the one that its home proposed.
 
     Raises: PoolUnknown, ProposalDiffers, ReserveTooSmall, TreasuryInsufficient.
     """

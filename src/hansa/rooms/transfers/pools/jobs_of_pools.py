@@ -1,4 +1,4 @@
-"""The background work of pools: peers follow what was done here, and old quotes are deleted."""
+"""Background work of pools: peers follow the acts of this registry, and old quotes are deleted."""
 
 from hansa.foundation.plumbing.jobs import LeasedKind, Retries, sweep, sweep_with_runtime
 

@@ -1,4 +1,4 @@
-"""What the registry card states of swaps, kept up with the pools."""
+"""Statements of the registry card on swaps, kept up with the pools."""
 
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx

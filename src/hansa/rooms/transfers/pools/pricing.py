@@ -51,7 +51,7 @@ class SwapImpossible(Exception):
 
 
 class Reserve(msgspec.Struct, frozen=True):
-    """The reserve of one unit: what is settled, and what pending swaps may add to it and take from it."""
+    """Reserve of one unit: the settled amount, and the amounts that pending swaps may add to it and take from it."""
 
     settled: int
     pending_in: int = 0
@@ -97,7 +97,7 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a swap takes and pays; `fee`, in the unit paid, stays in the pool."""
+    """Amounts that a swap takes and pays; `fee`, in the unit paid, stays in the pool."""
 
     amount_in: Minor
     amount_out: Minor
@@ -145,7 +145,7 @@ def _gross(view: View, amount_in: int) -> int:
 
 
 def least_output(view: View, amount_in: int, slippage_max: Fraction) -> Minor:
-    """What an agent that states no minimum accepts: the spot price less the largest slippage. Raises: SwapImpossible."""
+    """Return the least output for an agent that states no minimum: the spot price less the largest slippage. Raises: SwapImpossible."""
     least = amount_in * view.spot * (1 - slippage_max)
     return Minor(max(1, least.numerator // least.denominator))
 
@@ -157,7 +157,7 @@ def impact(view: View, price: Price) -> Fraction:
 
 
 def keeps_k(view: View, price: Price) -> bool:
-    """Return whether some outcome of what is pending makes this a price that lowers no `k`; always so with a fixed rate."""
+    """Return whether some outcome of the pending swaps makes this a price that lowers no `k`; always so with a fixed rate."""
     if view.rate is not None:
         return True
     x, y = view.most_generous.given.settled, view.most_generous.taken.settled

@@ -1,4 +1,4 @@
-"""Read pools: which one a currency means, the spot rate, and what a swap would cost now."""
+"""Read pools: the pool that a currency means, the spot rate, and the price of a swap now."""
 
 from datetime import datetime
 from decimal import Context, Decimal
@@ -42,7 +42,7 @@ class PoolState(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """What a swap costs; minor units, `impact` and `rate` exact."""
+    """Price of a swap that is kept for a minute; minor units, `impact` and `rate` exact."""
 
     quote_id: UUID
     currency: str
@@ -79,7 +79,7 @@ async def pool_of_receiver(tx: Tx, did: str, settings: Settings) -> Pool:
 
 
 async def state_of(tx: Tx, pool: Pool, settings: Settings) -> PoolState:
-    """The pool with what is computed of it."""
+    """Return the pool with the figures computed of it."""
     until = await closed_until(tx, pool, limits_of(settings).breaker)
     return PoolState(pool, until, await clock.now(tx))
 
@@ -114,7 +114,7 @@ async def quote(
 async def swapped_amounts(
     tx: Tx, peer: str, settings: Settings, *, sent: Minor | None = None, received: Minor | None = None
 ) -> tuple[Minor, Minor] | None:
-    """What is sent and received, in minor units of each currency, of a swap to this peer of which one is given.
+    """Return the amounts sent and received, in minor units of each currency, of a swap to this peer of which one is given.
 
     None where there is no pool, or where it does not make such a swap now.
     """

@@ -1,4 +1,4 @@
-"""Rates, pools and quotes for everyone; quotes for agents; and the route by which a peer reports what it did with a pool."""
+"""Rates, pools and quotes for everyone; quotes for agents; and the route by which a peer reports its acts on a pool."""
 
 from typing import Annotated
 

@@ -161,7 +161,7 @@ async def add_act(tx: Tx, act_id: UUID, peer: str, kind: str, body: str) -> None
 
 
 async def acts(tx: Tx, peer: str) -> list[asyncpg.Record]:
-    """What the peer does not have yet, in the order in which it was done."""
+    """Return the acts that the peer does not have yet, in the order in which they were done."""
     return list(await tx.fetch(_ACTS, peer))
 
 
@@ -183,13 +183,13 @@ async def hear(tx: Tx, peer: str, act_id: UUID) -> bool:
 async def add_quote(
     tx: Tx, quote_id: UUID, agent_did: str, peer: str, amounts: tuple[Minor, Minor], *, seconds: float
 ) -> datetime:
-    """Keep what was quoted (amount in, amount out); returns when it expires."""
+    """Keep a quote (amount in, amount out); returns when it expires."""
     expires_at: datetime = await tx.fetchval(_ADD_QUOTE, quote_id, agent_did, peer, *amounts, seconds)
     return expires_at
 
 
 async def find_quote(tx: Tx, quote_id: UUID, agent_did: str) -> asyncpg.Record | None:
-    """What this agent was quoted, and whether it may still be used."""
+    """Return a quote of this agent, and whether it may still be used."""
     return await tx.fetchrow(_QUOTE, quote_id, agent_did)
 
 

@@ -1,6 +1,6 @@
 """Price swaps and move the figures of their pool, in the transaction of the steps of their transfers.
 
-The home of the pool fixes the output; the other side checks what it is asked to pay or accept. The row of the pool is locked
+The home of the pool fixes the output; the other side checks the amount that it has to pay or accept. The row of the pool is locked
 from the price to the commit, so that the next swap is priced with this one pending.
 """
 
@@ -25,7 +25,7 @@ Openings = list[tuple[datetime, int, int]]
 
 
 class SwapStep(StrEnum):
-    """What a step of a transfer does to the pool."""
+    """Effect of a step of a transfer on the pool."""
 
     RESERVE_OUT = "reserve_out"
     COMMIT_OUT = "commit_out"
@@ -39,7 +39,7 @@ class SwapStep(StrEnum):
 
 
 class Amounts(msgspec.Struct, frozen=True):
-    """A swap in minor units: what is given, what is received, and the fee that stays. `is_fixed`: by the sender's registry."""
+    """Swap in minor units: the amount given, the amount received, and the fee that stays. `is_fixed`: by the sender's registry."""
 
     given: int
     received: int
@@ -48,7 +48,7 @@ class Amounts(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What a step adds to the figures of the pool."""
+    """Amounts that a step adds to the figures of the pool."""
 
     reserve_own: int = 0
     reserve_foreign: int = 0
@@ -75,7 +75,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def change_by(step: SwapStep, swap: Amounts) -> Change:
-    """The change of one step. What a step reserves, its decision takes back."""
+    """Return the change by one step. A decision takes back the amounts that its reserve step added."""
     given, received = swap.given, swap.received
     fixed = received if swap.is_fixed else 0
     changes = {
@@ -150,7 +150,7 @@ class PoolAtWork(msgspec.Struct):
         return price
 
     def accepts(self, given: int, received: int) -> bool:
-        """Return whether what the home promises for a swap that leaves lowers no product of the reserves here."""
+        """Return whether the output promised by the home for a swap that leaves lowers no product of the reserves here."""
         try:
             view = self.pool.view(gives_own=True)
         except SwapImpossible:
@@ -181,7 +181,7 @@ class PoolAtWork(msgspec.Struct):
         self.pool = _changed(self.pool, added)
 
     async def write(self, tx: Tx) -> None:
-        """Write what the steps came to, of a pool that is locked."""
+        """Write the result of the steps, of a pool that is locked."""
         if self.swaps:
             await store.note_minute(
                 tx, self.pool.peer, swaps=self.swaps, fees_own=self.fees_own, fees_foreign=self.fees_foreign
@@ -204,7 +204,7 @@ def _changed(pool: Pool, added: Change) -> Pool:
 
 
 class Least(msgspec.Struct, frozen=True):
-    """What an agent states about the output: a least amount, a quote of its own, both or neither."""
+    """Bounds that an agent states for the output: a least amount, a quote of its own, both or neither."""
 
     agent_did: str
     amount_out: Minor | None = None
@@ -212,7 +212,7 @@ class Least(msgspec.Struct, frozen=True):
 
 
 class SwapTerms(msgspec.Struct, frozen=True):
-    """What a swap that leaves has to pay at least, what it would pay now, and its price if this registry fixes it."""
+    """Terms of a swap that leaves: the least that it has to pay, the amount at the present price, and its price if this registry fixes it."""
 
     least: Minor
     estimate: Price
