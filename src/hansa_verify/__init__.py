@@ -1,4 +1,4 @@
-"""Verify what a registry signed, offline: nothing here asks a server, a clock of ours or the registry's own code."""
+"""Verify signatures of a registry offline: nothing here asks a server, a clock of ours or the registry's own code."""
 
 from .attestations import ChainVerdict, Warned, read_export, read_record, verify_attestations
 from .balance_proof import verify_liabilities

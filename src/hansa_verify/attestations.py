@@ -1,15 +1,16 @@
-"""Whether a chain of supply attestations (SA-1.0) is whole, signed and says what follows from its own numbers.
+"""Verify that a chain of supply attestations (SA-1.0) is whole, signed and consistent with its own numbers.
 
 Each record must hold all checks:
 
 - C1 the key is known, its id is derived from it, and it was not retired before the record; C2 the digest is that of the
   payload; C3 the signature is by that key; C4 the record names the digest of the one before, 64 zeros first;
-- C5 the envelope says what the payload says, a provenance record states what it changed and why, ids and times rise; C6 net supply and delta follow from the terms, and the
-  liabilities add up to what circulates; C7 the status follows from the delta, `native.ok` from its gap, and every check is
+- C5 the envelope agrees with the payload, a provenance record states its change and the reason, ids and times rise; C6 net supply
+  and delta follow from the terms, and the
+  liabilities add up to the units in circulation; C7 the status follows from the delta, `native.ok` from its gap, and every check is
   one of the standard with a result of its own; C8 the position
   in the log never falls, the native basis changes only after a provenance record, and the head is not from the future.
 
-What is null is skipped. A breach, a gap and an old head are warnings: the chain is then honest about something bad.
+Members that are null are skipped. A breach, a gap and an old head are warnings: the chain is then honest about something bad.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,7 +127,7 @@ def verify_attestations(
 
 
 def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
-    """What one record says, if a key of the auditor signed it; its chain is not looked at. Raises: NotCanonical."""
+    """Return the payload of one record, if a key of the auditor signed it; its chain is not looked at. Raises: NotCanonical."""
     if not isinstance(record, Mapping):
         raise NotCanonical("an attestation is an object")
     judged = _Judged(keys, exact=True)
@@ -341,7 +342,7 @@ class _Judged:
 
 
 def _falls(records: Sequence[Any]) -> bool:
-    """Whether more ids fall than rise, from one record to the next."""
+    """Return whether more ids fall than rise, from one record to the next."""
     numbers = [record.get("id") if isinstance(record, Mapping) else None for record in records]
     steps = [
         after - before for before, after in pairwise(numbers) if type(before) is int and type(after) is int

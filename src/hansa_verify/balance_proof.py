@@ -1,4 +1,4 @@
-"""Whether the attestation that a balance proof, or the public level of the liabilities, bears is signed and leads to it."""
+"""Verify that the attestation of a balance proof, or of the public level of the liabilities, is signed and leads to it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from .steps import Judgement, Step, code_of
 
 
 def verify_liabilities(document: Any, keys: Iterable[AuditorKey], *, balance: int | None = None) -> Judgement:
-    """Judge a balance proof, or the public level. `balance`, in minor units, is what the reader expects. Never raises."""
+    """Judge a balance proof, or the public level. `balance`, in minor units, is the amount that the reader expects. Never raises."""
     steps = tuple(_steps(document, keys, balance))
     return Judgement(code_of(steps), steps)
 

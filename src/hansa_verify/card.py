@@ -1,11 +1,11 @@
-"""Whether a registry stands behind an agent card, judged step by step.
+"""Judge, step by step, whether a registry signed an agent card.
 
 - A card is believed by the registry's profile alone (`sorted-ascii-json/1`), which covers every member, prices and
   extensions included. The profile of stock A2A clients covers neither, so it is never enough here.
-- Keys come from the caller, who took them from the registry itself; what a card states of keys is not looked at.
+- Keys come from the caller, who took them from the registry itself; keys inside a card are not looked at.
 - The card is judged as of a moment, now unless another is asked for: its key may by then be retired for seven days at
   the most, and may not have been retired when the card was signed.
-- What was verified is returned (`Verdict.card`); nothing else of the document may be believed.
+- The verified card is returned (`Verdict.card`); nothing else of the document may be believed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def verify_card(text: bytes | str, keys: Sequence[RegistryKey], *, at: datetime 
 def verify_document(
     text: bytes | str, keys: Sequence[RegistryKey], *, typ: str, at: datetime | None = None
 ) -> Verdict:
-    """As `verify_card`, of any document that a registry signed with a signature of this type. Never raises."""
+    """Verify any document that a registry signed with a signature of this type, as `verify_card` does. Never raises."""
     judged = _Judged(text, keys, typ, at)
     code, steps = judged.take()
     if code != "verified":

@@ -1,4 +1,4 @@
-"""Whether a registry stands behind a contract as evidence (Specification 2, "Jurisdiction declarations"; decisions T).
+"""Judge whether a registry signed a contract as evidence (Specification 2, "Jurisdiction declarations"; decisions T).
 
 The proof states the subset of a contract that never changes and its digest. The registry card has that digest in an authorization
 of its block `compliance`, whose own digest is a signed leaf: both documents come from the same registry.

@@ -1,6 +1,6 @@
-"""What a dispute comes to, where its facts decide it. Pure: the same bundle gives everybody the same proposal.
+"""Proposed ruling of a dispute that its facts decide. Pure: the same bundle gives everybody the same proposal.
 
-A rule finds one party at fault from what the registry recorded and from receipts and quotes whose signatures hold; the
+A rule finds one party at fault from the records of the registry and from receipts and quotes whose signatures hold; the
 word of a party counts for nothing. A finding against the defendant decides for the complainant if it answers the reason
 of the complaint. A complaint that the complainant's own evidence contradicts is decided for the defendant. Without a
 finding, or with findings against both, the facts are `undecidable`.
@@ -65,7 +65,7 @@ _OVERPAID = frozenset({"UNFAIR_FEE", "CONTRACT_VIOLATION", "OTHER"})
 
 
 def propose(bundle: Bundle) -> Proposal:
-    """What the facts of a bundle that a registry signed come to."""
+    """Return the ruling that follows from the facts of a bundle that a registry signed."""
     dispute, findings = bundle["dispute"], list(_findings(bundle))
     if len({finding.at_fault for finding in findings}) > 1:
         return Proposal(None, UNDECIDABLE, "The facts are against both parties.")
@@ -81,7 +81,7 @@ def propose(bundle: Bundle) -> Proposal:
 
 
 def _findings(bundle: Bundle) -> Iterator[_Finding]:
-    """What the rules find: those about a contract first, then those about a settled payment token."""
+    """Yield the findings of the rules: those about a contract first, then those about a settled payment token."""
     contract, token = bundle["contract"], bundle["token"]
     if contract is not None:
         yield from (found for rule in _OF_CONTRACTS if (found := rule(bundle, contract)))

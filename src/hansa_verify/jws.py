@@ -1,6 +1,6 @@
 """JSON Web Signatures (RFC 7515) by Ed25519 keys that the reader chooses: detached ones of a card, and compact ones.
 
-- The algorithm is fixed by the reader: EdDSA with Ed25519. What the header states of it is only compared.
+- The algorithm is fixed by the reader: EdDSA with Ed25519. The header's algorithm is only compared.
 - A header that asks the reader to understand more (`crit`, `b64`) is refused.
 - Whose key it is, is decided by the reader; a key or an address of keys inside the header is never used.
 """
@@ -47,7 +47,7 @@ class DetachedSignature:
     signed_at: int | None
 
     def is_by(self, public_key: bytes, payload: bytes) -> bool:
-        """Whether the holder of that key signed these bytes."""
+        """Return whether the holder of that key signed these bytes."""
         return is_signed(public_key, self.signature, f"{self.protected}.{encoded(payload)}".encode())
 
 
@@ -61,7 +61,7 @@ class CompactSignature:
     """What the signature is made of: header and payload as they are written."""
 
     def is_by(self, public_key: bytes) -> bool:
-        """Whether the holder of that key signed it."""
+        """Return whether the holder of that key signed it."""
         return is_signed(public_key, self.entry.signature, self.signed)
 
 
@@ -88,9 +88,9 @@ def read_compact(
     max_characters: int = COMPACT_MAX_CHARACTERS,
     read_payload: Callable[[bytes], Any] = read_json,
 ) -> CompactSignature | None:
-    """The signature in a text, if it is one of this type with an object as its payload.
+    """Return the signature in a text, if it is one of this type with an object as its payload, else None.
 
-    `read_payload` reads the payload as strictly as `read_json`, and raises what that raises.
+    `read_payload` reads the payload as strictly as `read_json`, and raises the same errors.
     """
     parts = text.split(".") if isinstance(text, str) and len(text) <= max_characters else []
     if len(parts) != PARTS:

@@ -76,7 +76,7 @@ class AuditorKey:
     retired_at_size: int | None = None
 
     def signs_checkpoint_of(self, size: int) -> bool:
-        """Whether it is a key for checkpoints of so many leaves; a retired one without a size is for none."""
+        """Return whether it is a key for checkpoints of so many leaves; a retired one without a size is for none."""
         if self.retired_at_size is not None:
             return size <= self.retired_at_size
         return self.retired_at_id is None
@@ -127,7 +127,7 @@ def require_usable(key: bytes) -> None:
 
 
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the holder of the key signed the message."""
+    """Return whether the holder of the key signed the message."""
     try:
         _loaded(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -136,7 +136,7 @@ def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def has_ml_dsa() -> bool:
-    """Whether the installed `cryptography` verifies ML-DSA-44 signatures."""
+    """Return whether the installed `cryptography` verifies ML-DSA-44 signatures."""
     try:
         return mldsa is not None and bool(mldsa.MLDSA44PublicKey.from_public_bytes(bytes(ML_DSA_KEY_BYTES)))
     except UnsupportedAlgorithm:
@@ -144,7 +144,7 @@ def has_ml_dsa() -> bool:
 
 
 def is_ml_dsa_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the holder of the ML-DSA-44 key signed the message (FIPS 204, no context); not where `has_ml_dsa` is false."""
+    """Return whether the holder of the ML-DSA-44 key signed the message (FIPS 204, no context); False where `has_ml_dsa` is false."""
     if not has_ml_dsa():
         return False
     try:

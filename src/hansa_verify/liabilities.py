@@ -1,8 +1,8 @@
-"""Whether an auditor committed to a balance, or to what a registry owes in all, in a Merkle-sum tree over all accounts.
+"""Verify that an auditor committed to a balance, or to the total that a registry owes, in a Merkle-sum tree over all accounts.
 
 A node has a sum (64 bits) and a hash. A leaf is SHA-256(0 || salt || sum || account), an inner node SHA-256(1 || left sum || left
 hash || right sum || right hash); its sum is that of both, and never beyond 63 bits. The balance of an account is split over two
-leaves at different places. What is public (the blocks) leads to the same root.
+leaves at different places. The public level (the blocks) leads to the same root.
 
 The document is the answer of `/teg/balance/proof`, or of `/api/auditor/liabilities`; each bears its attestation. Keys come from the
 caller, as always.
@@ -36,7 +36,7 @@ class NotAProof(Unreadable):
 
 @dataclass(frozen=True)
 class Liabilities:
-    """What an attestation commits to: the root, the sum of all accounts in minor units, and how many there are."""
+    """Commitment of an attestation: the root, the sum of all accounts in minor units, and their number."""
 
     root: bytes
     total: int
@@ -71,7 +71,7 @@ def read_amount(text: object) -> int:
 
 
 def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None) -> tuple[Step, ...]:
-    """The steps that lead from an account to the root. `balance` is what the reader expects, in minor units. Never raises."""
+    """Return the steps from an account to the root. `balance` is the amount that the reader expects, in minor units. Never raises."""
     if error := form_error(proof, "balance_proof"):
         return (Step("proof", holds=False, said=error),)
     try:
@@ -91,7 +91,7 @@ def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None
 
 
 def judge_blocks(document: Any, committed: Liabilities) -> tuple[Step, ...]:
-    """Whether the public blocks add up to the root and the total. Never raises."""
+    """Return the steps that judge whether the public blocks add up to the root and the total. Never raises."""
     listed = document.get("blocks") if isinstance(document, Mapping) else None
     if not isinstance(listed, list) or not 0 < len(listed) <= BLOCKS_MAX:
         return (Step("blocks", holds=False, said="blocks is a list of nodes"),)

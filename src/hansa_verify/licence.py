@@ -1,6 +1,6 @@
-"""Licence certificates of a federation and the lists in which issuers state what became of them.
+"""Licence certificates of a federation and the lists in which issuers state their status.
 
-Specification 2, "Federation licence certificate". Here their form is judged; `licence_chain` judges what they prove.
+Specification 2, "Federation licence certificate". Here their form is judged; `licence_chain` judges whether they count.
 """
 
 from collections.abc import Mapping

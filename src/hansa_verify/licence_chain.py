@@ -1,4 +1,4 @@
-"""Whether a licence certificate counts: its chain, its root, and what the issuers' lists state (Specification 2).
+"""Judge whether a licence certificate counts: its chain, its root, and the issuers' lists (Specification 2).
 
 An operator's issuer is a frame, a frame's is the genesis, the genesis signs itself. A root is trusted by its hash alone.
 """
@@ -149,7 +149,7 @@ class _Judged(Judged):
         raise Refusal("unverified", f"no_issuer: the chain lacks the issuer of {child.hash}")
 
     def _troubles_of(self, number: int) -> Iterator[Refusal]:
-        """What the newest list of the issuer holds against a certificate of the path."""
+        """Yield the refusals of a certificate of the path that follow from the newest list of its issuer."""
         one, issuer_key = self.path[number], self.path[min(number + 1, len(self.path) - 1)].public_key
         assert issuer_key is not None
         signed = [
@@ -174,7 +174,7 @@ class _Judged(Judged):
             yield _unlisted(f"old_list: the list of {one.issuer[0]} is of {generated_at.isoformat()}")
 
     def _stated_of(self, one: Certificate, newest: IssuedList) -> Iterator[Refusal]:
-        """What a list holds against a certificate."""
+        """Yield the refusals of a certificate that follow from a list."""
         named = [
             entry
             for entry in newest.licences
@@ -201,7 +201,7 @@ class _Judged(Judged):
                 )
 
     def _is_covered(self, one: Certificate, newest: IssuedList) -> bool:
-        """Whether an active certificate of the same subject and key exists; that of a key is at hand only in the chain."""
+        """Return whether an active certificate of the same subject and key exists; that of a key is at hand only in the chain."""
         active = {
             entry["hash"]
             for entry in newest.licences

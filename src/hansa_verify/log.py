@@ -1,4 +1,4 @@
-"""Whether a tiled log is one tree under a checkpoint that its auditor signed, and whether a leaf or an older log is in it.
+"""Verify that a tiled log is one tree under a checkpoint that its auditor signed, and that a leaf or an older log is in it.
 
 Checkpoints are signed notes (C2SP signed-note, tlog-checkpoint) with Ed25519; witnesses cosign them (tlog-cosignature) with
 Ed25519 or ML-DSA-44; trees are those of RFC 6962.
@@ -80,7 +80,7 @@ class VerifierKey:
         return f"{self.name}+{self.key_id.hex()}+{b64encode(self.kind + self.public_key).decode()}"
 
     def signatures_in(self, lines: str) -> Iterator[tuple[str, bytes]]:
-        """The lines that bear its name and key id, each with what follows the id; nothing in them is believed yet."""
+        """Yield the lines with its name and key id, each with the bytes after the id; nothing in them is verified yet."""
         for line in lines.split("\n"):
             name, _, signature = line.removeprefix(_PREFIX).rpartition(" ")
             if not line.startswith(_PREFIX) or name != self.name:
@@ -93,7 +93,7 @@ class VerifierKey:
                 yield line, raw[_KEY_ID_BYTES:]
 
     def has_signed(self, text: str, lines: str) -> bool:
-        """Whether the lines with its name and key id, at least one, are signatures of this log over the text of a note."""
+        """Return whether the lines with its name and key id, at least one, are signatures of this log over the text of a note."""
         found = list(islice(self.signatures_in(lines), SIGNATURES_MAX + 1))
         return 0 < len(found) <= SIGNATURES_MAX and all(
             is_signed(self.public_key, signature, text.encode()) for _, signature in found
@@ -130,7 +130,7 @@ def read_checkpoint(note: str, public_keys: Iterable[bytes], origin: str | None 
 
 
 def read_checkpoint_of(note: str, keys: Iterable[AuditorKey]) -> Checkpoint:
-    """As `read_checkpoint`, by keys that were not retired before the log had this size. Raises: BadCheckpoint."""
+    """Read a checkpoint signed by a key that was not retired before the log had this size, as `read_checkpoint` does. Raises: BadCheckpoint."""
     checkpoint = _read_unsigned(note, None)
     in_service = (key.public_key for key in keys if key.signs_checkpoint_of(checkpoint.size))
     error = f"no key that the auditor had at {checkpoint.size} leaves signed the checkpoint"
@@ -157,7 +157,7 @@ def _read_unsigned(note: str, origin: str | None) -> Checkpoint:
 
 
 def _is_signature_line(line: str) -> bool:
-    """Whether a line has the form of a signature: a name without blanks or plus, and base64 of a key id and what follows it."""
+    """Return whether a line has the form of a signature: a name without blanks or plus, and base64 of a key id and further bytes."""
     name, _, signature = line.removeprefix(_PREFIX).partition(" ")
     try:
         raw = _base64(signature)
@@ -182,7 +182,7 @@ def text_of(note: str) -> str:
 
 
 def cosigned_message(text: str, timestamp: int, witness: VerifierKey) -> bytes:
-    """What a witness signs of the text of a checkpoint, by the kind of its key. Raises: BadCheckpoint."""
+    """Return the bytes that a witness signs for the text of a checkpoint, by the kind of its key. Raises: BadCheckpoint."""
     if witness.kind == WITNESS_KEY:
         return f"cosignature/v1\ntime {timestamp}\n{text}".encode()
     tree = _read_unsigned(f"{text}\n", None)
@@ -286,7 +286,7 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
 
 
 def proves_inclusion(index: int, size: int, leaf: bytes, hashes: Sequence[bytes], root: bytes) -> bool:
-    """Whether the hashes lead from leaf `index` to the root of `size` leaves (RFC 9162, 2.1.3.2)."""
+    """Return whether the hashes lead from leaf `index` to the root of `size` leaves (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size <= SIZE_MAX:
         return False
     found = _climb(index, size - 1, leaf, hashes)
@@ -296,7 +296,7 @@ def proves_inclusion(index: int, size: int, leaf: bytes, hashes: Sequence[bytes]
 def proves_consistency(
     old_size: int, size: int, old_root: bytes, root: bytes, hashes: Sequence[bytes]
 ) -> bool:
-    """Whether the older tree is the beginning of the other one (RFC 9162, 2.1.4.2)."""
+    """Return whether the older tree is the beginning of the other one (RFC 9162, 2.1.4.2)."""
     if not 0 <= old_size <= size <= SIZE_MAX:
         return False
     if old_size in {0, size}:

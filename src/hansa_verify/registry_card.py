@@ -1,7 +1,7 @@
-"""Whether a registry stands behind its registry card 0.6, judged step by step (Specification 2; decisions F, T and W 22).
+"""Judge, step by step, whether a registry signed its registry card 0.6 (Specification 2; decisions F, T and W 22).
 
 - The list of signed paths is read from the card; a card that signs fewer than the thirteen basic ones is refused.
-- Only what the signature covers is returned (`CardVerdict.signed`). A settlement currency, namespace or fee that the
+- Only members that the signature covers are returned (`CardVerdict.signed`). A settlement currency, namespace or fee that the
   card does not sign counts as absent.
 - Keys come from the card's own host, which the caller names; no address in the card is followed.
 """
@@ -48,7 +48,7 @@ ETAG_HEX_DIGITS = 32
 
 @dataclass(frozen=True)
 class CardReader:
-    """Who judges a card: the domain that the sender proved over mutual TLS, and the reader's own namespace, if any.
+    """Reader of a card: the domain that the sender proved over mutual TLS, and the reader's own namespace, if any.
 
     `is_of_own_frame` is true of a frame and its own operator registry, which share a namespace.
     """
@@ -176,7 +176,7 @@ class _Judged(JudgedText):
         return "the signed leaves are as they were signed, and the entity tag is that of the content"
 
     def _require_etag(self) -> None:
-        """The signed entity tag is that of the signed leaves and of what the operator states."""
+        """Require that the signed entity tag is that of the signed leaves and of the operator's statements."""
         stated = self.signed["lifecycle.card_etag"]
         with refused_as("malformed"):
             found = card_etag(self.card, self.card["signature"]["signed_canonical"])

@@ -2,7 +2,7 @@
 
 Formula `hansa-reputation/2`, for the epoch of one UTC day:
 - A signal is a settled payment, a completed contract or a ruling. Those of earlier days count; `fee` is in minor units. A payment
-  from another registry is one for the payee's registry, which states in `counted_fee` what of the fee that it kept counts; the
+  from another registry is one for the payee's registry, which states in `counted_fee` the counted part of the fee that it kept; the
   payer's states none.
 - Fees are added up for each pair of agents and each day, then halved every 90 days by the table below.
 - A payment is evidence for both agents: 5/8 of its fee for the payee, 1/8 for the payer, each times the weight of the other
@@ -126,7 +126,7 @@ def grade_of(score: int) -> str:
 
 
 def decayed(amount: int, age_days: int) -> int:
-    """What is left of an amount after so many days."""
+    """Return the rest of an amount after so many days."""
     halvings, day = divmod(age_days, HALF_LIFE_DAYS)
     return amount * _DECAY[day] >> _DECAY_BITS + halvings
 
@@ -229,7 +229,7 @@ class _Evidence:
 
 
 def _decayed_flow(amounts: Mapping[tuple[int, int, int], int], epoch: int) -> _Flow:
-    """What is left of them for each pair; each day is decayed by itself."""
+    """Return the decayed amounts for each pair; each day is decayed by itself."""
     left: dict[tuple[int, int], int] = {}
     for (giver, receiver, day), amount in amounts.items():
         pair = giver, receiver
@@ -247,7 +247,7 @@ def _score(evidence: int, penalty: int) -> int:
 
 
 def _amount_of(signal: Signal) -> int:
-    """What a signal adds to the sums of its pair and day. A ruling against the defendant always counts."""
+    """Return the amount that a signal adds to the sums of its pair and day. A ruling against the defendant always counts."""
     if signal.kind == "ruling_for_complainant":
         return PENALTY_FACTOR * max(signal.fee, PENALTY_FEE_MIN)
     return signal.fee if signal.counts else 0

@@ -38,7 +38,7 @@ def form_error(value: Any, document: str) -> str | None:
 
 
 def schema_errors(value: Any, schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Each path that does not match, with what was expected; parents before members."""
+    """Yield each path that does not match, with the expected value; parents before members."""
     named = schema.get("type", [])
     kinds = [named] if isinstance(named, str) else named
     if kinds and not any(_KINDS[kind](value) for kind in kinds):

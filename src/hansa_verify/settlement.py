@@ -1,7 +1,7 @@
-"""Whether a registry stands behind its part of a slash across registries (Specification 2, "Federation slash settlement").
+"""Judge whether a registry signed its part of a slash across registries (Specification 2, "Federation slash settlement").
 
-The evidence has signed messages (`fed-slash+jws`) of one registry about one claim: what it asked for, applied, awarded, paid or
-acknowledged. A request and an award have the facts of the dispute, which the same registry signed.
+The evidence has signed messages (`fed-slash+jws`) of one registry about one claim: amounts that it asked for, applied, awarded,
+paid or acknowledged. A request and an award have the facts of the dispute, which the same registry signed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,7 +122,7 @@ class _Judged(JudgedText):
     steps = (form, key, time, signature, claim, outcome, facts)
 
     def said(self) -> tuple[Mapping[str, Any], ...]:
-        """What the verified messages state, without the facts."""
+        """Statements of the verified messages, without the facts."""
         return tuple(_statement(message.payload) for message in self.messages)
 
     def _signed(self) -> list[tuple[CompactSignature, RegistryKey]]:
@@ -149,7 +149,7 @@ def _read_message(text: str) -> CompactSignature:
 
 
 def _outcome_of(stated: Mapping[str, Any]) -> str:
-    """What one message states, if its amounts and its status agree."""
+    """Return the statement of one message, if its amounts and its status agree."""
     kind = stated["type"]
     if kind == "slash-request":
         return f"{stated['amount']} asked for"

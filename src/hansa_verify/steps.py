@@ -1,4 +1,4 @@
-"""What the verdicts share: steps that hold or not, and the refusal that ends a judgement."""
+"""Steps of the verdicts, which hold or not, and the refusal that ends a judgement."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a judgement: what was asked, whether it held, and what was found."""
+    """One step of a judgement: its name, its result, and the finding."""
 
     name: str
     holds: bool
@@ -27,12 +27,12 @@ class Judgement:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every step holds."""
+        """True when every step holds."""
         return self.code == VERIFIED
 
 
 class Refusal(Exception):
-    """A rule does not hold: the outcome `code`, and what was found. `step` replaces the name of the step."""
+    """A rule does not hold: the outcome `code`, and the finding. `step` replaces the name of the step."""
 
     def __init__(self, code: str, said: str, step: str | None = None) -> None:
         super().__init__(said)
@@ -45,7 +45,7 @@ class Unreadable(ValueError):
 
 @contextmanager
 def refused_as(code: str, prefix: str = "") -> Iterator[None]:
-    """What cannot be read inside is a refusal with this code."""
+    """Turn an unreadable text inside the block into a refusal with this code."""
     try:
         yield
     except Unreadable as error:
@@ -53,7 +53,7 @@ def refused_as(code: str, prefix: str = "") -> Iterator[None]:
 
 
 class Judged:
-    """Something as it is judged: each of `steps` is a method that returns what it found, or raises `Refusal`."""
+    """Judgement of a document: each of `steps` is a method that returns its finding, or raises `Refusal`."""
 
     steps: tuple[Callable[[Any], str], ...]
 

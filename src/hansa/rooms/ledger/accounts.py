@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Balance(msgspec.Struct, frozen=True):
-    """What an account holds, in minor units."""
+    """Balance of an account in each bucket, in minor units."""
 
     did: str
     liquid: Minor

@@ -1,4 +1,4 @@
-"""What an administrator of the treasury does with units; each act is in the audit log, with its reference as the reason."""
+"""Acts of a treasury administrator on units; each act is in the audit log, with its reference as the reason."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_admin_act
@@ -38,5 +38,5 @@ async def grant_by_administrator(
 
 
 async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[store.TreasuryGrant]:
-    """What administrators granted, in the order of the commits, `most` at a time from behind the id `after`."""
+    """Return the grants of administrators in commit order: at most `most`, with ids greater than `after`."""
     return await store.treasury_grants_after(tx, after, most)

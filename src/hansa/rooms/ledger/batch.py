@@ -2,9 +2,9 @@
 
 - A batch is one statement and one commit (`sql/apply.sql`): a refused order never fails its neighbours, and orders given
   together are all done or none.
-- The queue is bounded: what does not fit is refused with 503 at once.
+- The queue is bounded: further orders are refused with 503 at once.
 - Between two batches the database waits for as little as possible: an order is encoded when it arrives and its result
-  read by its own caller, while the next batch runs. So that there is a next batch, one is only half of what is about.
+  read by its own caller, while the next batch runs. So that there is a next batch, one holds only half of the orders at hand.
 - A second batch is sent beside the first as soon as as many wait as are under way: its keys are looked up, and accounts that
   the first does not have locked are decided on, while the first is written. A busy process waits for more: while the database
   decides on one half, it answers and takes in the other.
@@ -119,7 +119,7 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def scope(self) -> str | None:
-        """What no other ticket of this process may have while this one is under way."""
+        """Return the key that no other ticket of this process may have while this one is under way, or None."""
         return self.orders[0].scope
 
 
@@ -187,11 +187,11 @@ class GroupCommit:
         render: Callable[[Receipt], str],
         caller_version: int | None = None,
     ) -> OrderAnswer:
-        """As `posting.transfer` with its answer remembered; durable when this returns.
+        """Carry out `posting.transfer` and store its answer under the request's key; durable when this returns.
 
-        With `caller_version` only if the payer still has it.
+        With `caller_version` it is carried out only if the payer still has that version.
 
-        Raises: what `posting.transfer` raises, CallerChanged, KeyReused, KeyInProgress, Unavailable.
+        Raises: the errors of `posting.transfer`, CallerChanged, KeyReused, KeyInProgress, Unavailable.
         """
         ticket = Ticket.of_transfer(order, request, render, caller_version)
         return answer_of(ticket, await self._decided(ticket))
@@ -205,7 +205,7 @@ class GroupCommit:
     ) -> OrderAnswer:
         """Carry out orders of any kind, all or none; durable when this returns.
 
-        `render_again` makes the answer of what another path of this act remembered under the same key.
+        `render_again` makes the answer from the one that another path of this act stored under the same key.
 
         Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension
         refused it, KeyReused, KeyInProgress, Unavailable.
@@ -221,12 +221,12 @@ class GroupCommit:
         return answer_of(ticket, rows)
 
     async def carry_out(self, given: Sequence[Order]) -> list[Receipt]:
-        """As `submit`, of orders without a key, for their receipts."""
+        """Carry out orders without a key, as `submit` does, and return their receipts."""
         ticket = Ticket.of(given, None, lambda _: "")
         return receipts_of(ticket, await self._decided(ticket))
 
     def _decided(self, ticket: Ticket) -> asyncio.Future[Sequence[Row]]:
-        """What the database will have decided on the ticket. Raises: KeyInProgress, Unavailable."""
+        """Return a future of the rows that the database decides on for the ticket. Raises: KeyInProgress, Unavailable."""
         if len(self._waiting) >= WAITING_MAX:
             raise Unavailable("Too many transfers are waiting; retry shortly.", retry_after=1)
         if (scope := ticket.scope) is not None:
@@ -240,7 +240,7 @@ class GroupCommit:
         return ticket.outcome
 
     async def preview(self, order: TransferOrder) -> Preview:
-        """What `transfer` would do now; nothing is moved or reserved. Raises: as `posting.transfer`."""
+        """Return the fee and the balance that `transfer` would give now; nothing is moved or reserved. Raises: as `posting.transfer`."""
         return await self._database.read(lambda tx: preview(tx, order, self._book))
 
     def _is_due(self) -> bool:
@@ -307,7 +307,7 @@ class GroupCommit:
         return tickets
 
     async def _settle_halves(self, tickets: list[Ticket]) -> None:
-        """Carry out a batch that failed in two halves, and so on until what fails is one ticket."""
+        """Carry out a batch that failed in two halves, each again in halves until only single tickets fail."""
         middle = len(tickets) // 2
         for half in filter(None, (tickets[:middle], tickets[middle:])):
             posting = partial(post_batch, tickets=half, book=self._book)
@@ -360,7 +360,7 @@ async def try_in_batch(act: Awaitable[T], *, final: tuple[type[Refused], ...] = 
 
 
 async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book) -> list[Sequence[Row]]:
-    """Decide and write the tickets in their order, in one statement; `answer_of` says what became of each."""
+    """Decide and write the tickets in their order, in one statement; `answer_of` reads the outcome of each."""
     lines = [line for ticket in tickets for line in ticket.lines]
     extended = any(ticket.is_extended for ticket in tickets)
     rows = iter(await decide(tx, lines, book, extended=extended))

@@ -33,7 +33,7 @@ class Book(msgspec.Struct, frozen=True):
 
     @property
     def unclaimed(self) -> str:
-        """The account that receives what was to reach an agent whose account was closed meanwhile."""
+        """DID of the account that receives units for an agent whose account was closed meanwhile."""
         return system_did(self.did_method, SystemAccount.UNCLAIMED)
 
     def leg(self, ledger_id: str) -> str:
@@ -42,11 +42,11 @@ class Book(msgspec.Struct, frozen=True):
 
     @property
     def shortfall(self) -> str:
-        """The account that pays what this registry committed before a restore and whose payer does not hold it now."""
+        """DID of the account that pays commitments from before a restore whose payer does not hold the units now."""
         return system_did(self.did_method, SystemAccount.SHORTFALL)
 
     def transit(self, ledger_id: str) -> str:
-        """The account for what crosses to and from the registry with this ledger id."""
+        """Return the DID of the transit account of the registry with this ledger id."""
         return transit_did(self.did_method, ledger_id)
 
     def bridge(self, ledger_id: str) -> str:

@@ -2,8 +2,8 @@
 
 - A lock is a hold of its payer without a fee, for the bridge account of the other registry. It is kept, which pays that
   account, or returned; each once.
-- The liquid balance of a bridge account is what is locked for that registry. Only `unlock` takes units out of it; `lock_again` puts
-  back what a restore lost.
+- The liquid balance of a bridge account is the total locked for that registry. Only `unlock` takes units out of it; `lock_again`
+  puts back locks that a restore lost.
 """
 
 from uuid import UUID
@@ -87,6 +87,6 @@ async def unlock(tx: Tx, unlocked: BridgeAmount, book: Book) -> Result:
 
 
 async def locked_in_bridges(tx: Tx) -> dict[str, Minor]:
-    """What is locked for wrapped amounts at each other registry, by ledger id; minor units."""
+    """Return the units locked for wrapped amounts at each other registry, by ledger id; minor units."""
     found = {ledger_id_of_bridge(row["did"]): Minor(row["liquid"]) for row in await tx.fetch(_LOCKED)}
     return {ledger_id: locked for ledger_id, locked in found.items() if ledger_id is not None}

@@ -1,6 +1,6 @@
-"""Units that were to reach an account which was closed meanwhile: an operator pays them to another account of their owner.
+"""Units for an account that was closed meanwhile: an operator pays them to another account of their owner.
 
-What a transaction brought is paid whole and once: `ledger_paid_claim` has a row for each transaction that was paid.
+The units of a transaction are paid whole and once: `ledger_paid_claim` has a row for each transaction that was paid.
 """
 
 from datetime import datetime
@@ -36,7 +36,7 @@ _CLAIM = "INSERT INTO ledger_paid_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
 
 
 class UnclaimedUnits(msgspec.Struct, frozen=True):
-    """What one transaction brought for a closed account; `amount` in minor units."""
+    """Units that one transaction brought for a closed account; `amount` in minor units."""
 
     tx_id: int
     amount: Minor
@@ -47,12 +47,12 @@ class UnclaimedUnits(msgspec.Struct, frozen=True):
 
 
 async def unclaimed_units(tx: Tx, book: Book) -> list[UnclaimedUnits]:
-    """What was not paid yet, the oldest first, at most 1,000."""
+    """Return the units that were not paid yet, the oldest first, at most 1,000."""
     return await _unclaimed(tx, book, None)
 
 
 async def claim_unclaimed(tx: Tx, *, tx_id: int, payee: str, ref: str, book: Book) -> UnclaimedUnits:
-    """Pay what this transaction brought to an account of its owner, whole and without a fee; the act is in the audit log.
+    """Pay the units of this transaction to an account of its owner, whole and without a fee; the act is in the audit log.
 
     Raises: ReferenceInvalid, AccountUnknown, ClaimUnknown.
     """

@@ -26,8 +26,8 @@ class CrossingPending(Conflict):
 async def close_account(tx: Tx, did: str, *, waits_for_crossings: bool = True) -> None:
     """Let nothing in or out of an empty account any more; one that is closed already stays so.
 
-    With `waits_for_crossings` an account is not closed while a transfer from or to another registry is undecided. Without,
-    what such a transfer brings later goes to the registry's account for unclaimed units.
+    With `waits_for_crossings` an account is not closed while a transfer from or to another registry is undecided. Without, units
+    that such a transfer brings later go to the registry's account for unclaimed units.
 
     Raises: AccountHoldsUnits, CrossingPending, AccountUnknown. The transaction is then to be rolled back.
     """

@@ -1,6 +1,6 @@
 """Units issued to a complainant because another registry confirmed that it destroyed units of the defendant.
 
-They count toward `net_in_limit` of that registry, as what it brings in: its word makes units here.
+They count toward `net_in_limit` of that registry, as units that it brings in: its word makes units here.
 """
 
 import msgspec
@@ -27,7 +27,7 @@ WHERE a.did = $1 AND a.unit = '' AND k.transit_id = a.id
 
 
 class Compensation(msgspec.Struct, frozen=True):
-    """What is issued, and its limits: the most of one issue, and the net_in_limit of the registry that confirmed the slash."""
+    """Units to issue, and their limits: the most of one issue, and the net_in_limit of the registry that confirmed the slash."""
 
     complainant: str
     amount: Minor

@@ -1,14 +1,14 @@
-"""Crossings: what agents send to other registries and receive from them.
+"""Crossings: transfers of agents to other registries and from them.
 
 - Each step is an order of the engine: `ReserveOut(...).order(book)`. It is done once for each (registry, direction, transfer
   id): a repeated step moves nothing and answers the first transaction (`Result.is_repeated`).
 - The sender's units go to the transit account of the other registry when they are reserved, and back when that is aborted. A
-  commit moves nothing more. Where units come in, nothing moves before the commit; what was reserved counts toward
-  `net_in_limit` and the limit of the whole supply from the moment it was.
+  commit moves nothing more. Where units come in, nothing moves before the commit; reserved amounts count toward
+  `net_in_limit` and the limit of the whole supply from their reservation on.
 - A swap (`is_swap`) crosses in two units: its commit moves transit to the leg of the pool where units leave, and the leg to
   liquid where they come in. Transit is as before, `net_in_limit` and the totals of both registries do not count it, and
-  what the leg has to hold is the pool's to guard (`rooms/transfers/pools`).
-- After a reserve a commit is never refused. A suspended payee is credited; what was to reach a closed account goes to
+  the balance that the leg has to hold is the pool's to guard (`rooms/transfers/pools`).
+- After a reserve a commit is never refused. A suspended payee is credited; units for a closed account go to
   `Book.unclaimed`.
 """
 
@@ -108,7 +108,7 @@ class AbortOut(msgspec.Struct, frozen=True):
 class ReserveIn(msgspec.Struct, frozen=True):
     """Room for units that will come in: `amount` whole, of which `fee` goes to the fee collector. Nothing moves.
 
-    `net_in_limit` is the most that may have come in from that registry, and may still come, less what went out to it; None:
+    `net_in_limit` is the most that may have come in from that registry, and may still come, less the units that went out to it; None:
     unlimited. `counterparty` is the payer's DID at the other registry. `is_again`: as in `ReserveOut`.
 
     Raises, when carried out: AccountUnknown, AccountSuspended, PeerLimitReached, SupplyExhausted, CrossingDiffers.
@@ -192,9 +192,9 @@ class Crossing(msgspec.Struct, frozen=True):
 
 
 class CorridorTotals(msgspec.Struct, frozen=True):
-    """What was committed with another registry in all, and what is reserved; minor units.
+    """Units committed with another registry in all, and units reserved; minor units.
 
-    `confirmed_out` is what that registry confirmed to have credited, `transit` the balance of its account.
+    `confirmed_out` is the part that the other registry confirmed to have credited, `transit` the balance of its account.
     """
 
     frame: str
@@ -207,7 +207,7 @@ class CorridorTotals(msgspec.Struct, frozen=True):
 
     @property
     def delta(self) -> Minor:
-        """Exactly zero, or the transit account is not what its crossings add up to."""
+        """Difference between the transit account and the sum of its crossings; 0 unless an account was tampered with."""
         return Minor(self.transit - self.reserved_out - self.committed_out + self.committed_in)
 
 
@@ -240,7 +240,7 @@ async def totals_with(tx: Tx, frame: str, book: Book) -> CorridorTotals | None:
 
 
 async def outstanding_out(tx: Tx, frame: str, book: Book) -> Minor:
-    """What was committed out to this registry and has not come back; what was issued on its confirmations came in as well."""
+    """Return the units committed out to this registry that have not come back; units issued on its confirmations count as returned."""
     return await store.outstanding_out(tx, book.transit(frame))
 
 

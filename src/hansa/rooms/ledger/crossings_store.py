@@ -85,13 +85,13 @@ async def find(tx: Tx, transit: str, direction: str, transfer_id: UUID) -> async
 
 
 async def transactions_out(tx: Tx, transit: str, transfer_ids: Sequence[UUID]) -> dict[UUID, int]:
-    """The transactions of what left by a transit account."""
+    """Return the ids of the transactions that reserved these transfers out through a transit account, by transfer id."""
     rows = await tx.fetch(_TRANSACTIONS_OUT, transit, transfer_ids)
     return {row["transfer_id"]: row["tx_id"] for row in rows}
 
 
 async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:
-    """What each transit account, or this one, has committed and reserved, with the ledger id that its DID names."""
+    """Return the committed and reserved amounts of each transit account, or of this one, with the ledger id that its DID names."""
     rows = await (tx.fetch(_TOTALS_OF_ALL) if transit is None else tx.fetch(_TOTALS_OF_ONE, transit))
     named = [(ledger_id_of_transit(row["did"]), row) for row in rows]
     return [
@@ -102,7 +102,7 @@ async def totals(tx: Tx, transit: str | None = None) -> list[dict[str, Any]]:
 
 
 async def outstanding_out(tx: Tx, transit: str) -> Minor:
-    """What was committed out by this transit account and has not come back."""
+    """Return the units committed out through this transit account that have not come back."""
     return Minor(await tx.fetchval(_OUTSTANDING_OUT, transit) or 0)
 
 
@@ -113,10 +113,10 @@ async def is_any_pending(tx: Tx, did: str) -> bool:
 
 
 async def compensated_of_all(tx: Tx) -> Minor:
-    """What was issued here because peers confirmed that they destroyed as much."""
+    """Return the units issued here because peers confirmed that they destroyed as many."""
     return Minor(await tx.fetchval(_COMPENSATED_OF_ALL))
 
 
 async def net_in_of_all(tx: Tx) -> Minor:
-    """What came in from other registries and may still come, less what went out, or 0 if that is less."""
+    """Return the units that came in from other registries and may still come, less those that went out; at least 0."""
     return Minor(await tx.fetchval(_NET_IN_OF_ALL))

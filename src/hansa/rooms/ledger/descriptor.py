@@ -1,4 +1,4 @@
-"""What the process needs to know of the ledger."""
+"""Descriptor of the ledger for the process."""
 
 from hansa.foundation.plumbing.jobs import scheduled
 from hansa.foundation.plumbing.room import Room, Routes

@@ -1,6 +1,6 @@
-"""How units cease to be: the operator takes them out of the treasury.
+"""Destruction of units: the operator takes them out of the treasury.
 
-Destroying holds the treasury's lock, so that what is destroyed is still there when it is taken.
+It holds the treasury's lock, so that the units to be destroyed are still there when they are taken.
 """
 
 from hansa.foundation.events import TokensDestroyed

@@ -39,10 +39,10 @@ CARRIED_OUT = ("posted", "recorded", "repeated", "nothing")
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What was written of an order, amounts in minor units. Without a transaction there was nothing to move.
+    """Result of an order; amounts in minor units. Without a transaction there was nothing to move.
 
-    `balance` is what the debited bucket holds afterwards (of a hold that ends, the payer's liquid balance), `credited`
-    what the credited one holds; of units that are issued both are the latter.
+    `balance` is the balance of the debited bucket afterwards (of a hold that ends, the payer's liquid balance), `credited` that of
+    the credited one; of units that are issued both are the latter.
     """
 
     tx_id: int | None
@@ -67,7 +67,7 @@ async def apply(
 ) -> list[Result]:
     """Carry out the orders, all of them, as the last money statement of a use case that holds its own rows locked.
 
-    With `dry` nothing is locked or written. `uncovered` makes the refusal of what is available and what is required.
+    With `dry` nothing is locked or written. `uncovered` makes the refusal from the available and the required amount.
 
     Raises: the refusal of the first order that cannot be carried out, which is ClaimRefused where its extension refused
     it; the transaction is then to be rolled back.
@@ -86,7 +86,7 @@ async def apply_in_order(
     dry: bool = False,
     uncovered: Callable[[int, int], Refused] = rules.uncovered,
 ) -> list[Result]:
-    """As `apply`. Raises: OrderRefused, which names the first order that cannot be carried out, ClaimRefused."""
+    """Carry out the orders as `apply` does. Raises: OrderRefused, which names the first order that cannot be carried out, ClaimRefused."""
     lines = [msgspec.json.encode(order) for order in orders]
     extended = any(order.is_extended for order in orders)
     rows = await decide(tx, lines, book, extended=extended, dry=dry)

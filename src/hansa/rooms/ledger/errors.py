@@ -160,7 +160,7 @@ class TreasuryInsufficient(Conflict):
 
 
 class OrderRefused(Exception):
-    """Of several transfers, of which all are made or none, the one with this index is refused."""
+    """One of several orders, of which all are carried out or none, is refused: the one with this index."""
 
     def __init__(self, index: int, refusal: Refused) -> None:
         super().__init__(f"order {index}: {refusal}")

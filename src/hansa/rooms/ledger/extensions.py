@@ -1,7 +1,7 @@
 """Typed extensions: a room claims and records rows of its own in the commit of its orders.
 
 A kind of extension is two functions in the room's SQL files, `<kind>_claim` and `<kind>_record` (`sql/extensions.sql`
-says how they are called). Here stands the Python side: an order gets an extension, the caller reads what came of it.
+says how they are called). Here stands the Python side: an order gets an extension, the caller reads its outcome.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ Outcome = TypeVar("Outcome")
 
 
 class Extended(Protocol):
-    """What became of an order: a result or a receipt."""
+    """Outcome of an order: a result or a receipt."""
 
     @property
     def extension(self) -> str | None:
-        """What its extension returned, in JSON."""
+        """Outcome of its extension, in JSON."""
         ...
 
 
@@ -34,7 +34,7 @@ class ClaimRefused(Exception):
 
 
 class Extension(msgspec.Struct, Generic[Payload, Outcome], frozen=True):
-    """A kind of extension: what it is given and what it returns. One that is not recorded has only the function `<kind>_claim`."""
+    """Kind of extension: its payload and its outcome. One that is not recorded has only the function `<kind>_claim`."""
 
     kind: str
     payload: type[Payload]
@@ -50,7 +50,7 @@ class Extension(msgspec.Struct, Generic[Payload, Outcome], frozen=True):
         return nothing_but(ExtensionLine(self.kind, payload, self.is_recorded))
 
     def outcome_of(self, done: Extended) -> Outcome:
-        """What the functions of this kind returned for an order; its members are those of both."""
+        """Return the outcome that the functions of this kind gave for an order; its members are those of both."""
         return msgspec.json.decode(done.extension or "{}", type=self.outcome)
 
 

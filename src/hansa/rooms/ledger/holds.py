@@ -1,7 +1,7 @@
 """Holds: units set aside in escrow for an act of their owner (a token, a milestone, a bond), captured or freed later.
 
-- Amount and fee are fixed when the hold is opened; a capture takes its part of the fee, so that the parts never exceed
-  what is held. Every unit leaves a hold once: by a capture, or back to the payer.
+- Amount and fee are fixed when the hold is opened; a capture takes its part of the fee, so that the parts never exceed the hold.
+  Every unit leaves a hold once: by a capture, or back to the payer.
 - A hold that has expired is not captured any more. While it is frozen it does not expire; when the last reason to freeze
   it ends, the time that remained is added.
 - A hold that expires is freed in the commit that ends the state of its owner: an owner has the extension
@@ -35,7 +35,7 @@ _log = structlog.get_logger()
 
 
 class HoldOrder(msgspec.Struct, frozen=True):
-    """What is to be set aside; `fee` is the absolute fee of a firm quote, else that of a transfer as of now."""
+    """Units to set aside; `fee` is the absolute fee of a firm quote, else that of a transfer as of now."""
 
     payer: str
     amount: Minor
@@ -70,12 +70,12 @@ async def capture_hold(
 
 
 async def release_hold(tx: Tx, hold_id: int, book: Book) -> Result:
-    """Give the payer back what remains. Raises: HoldUnknown, HoldEnded."""
+    """Return the rest of a hold to its payer. Raises: HoldUnknown, HoldEnded."""
     return (await apply(tx, [orders.release(hold_id)], book))[0]
 
 
 async def expire_hold(tx: Tx, hold_id: int, book: Book) -> Result:
-    """As `release_hold`, of a hold that has expired. Raises: HoldUnknown, HoldEnded, HoldNotDue."""
+    """Return the rest of a hold that has expired to its payer. Raises: HoldUnknown, HoldEnded, HoldNotDue."""
     return (await apply(tx, [orders.expire(hold_id)], book))[0]
 
 
@@ -106,7 +106,7 @@ async def read_holds(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
 
 
 async def read_open_holds(tx: Tx, did: str, limit: int) -> Sequence[Hold]:
-    """What is set aside of an account, newest first."""
+    """Return the open holds of an account, newest first."""
     return await store.of_payer(tx, did, limit)
 
 

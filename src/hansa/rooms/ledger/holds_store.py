@@ -87,7 +87,7 @@ class OverdueHold(msgspec.Struct, frozen=True):
 
 
 class EscrowGap(msgspec.Struct, frozen=True):
-    """An account whose escrow is not what its open holds hold; in minor units."""
+    """Account whose escrow differs from the sum of its open holds; in minor units."""
 
     did: str
     escrow: Minor
@@ -132,7 +132,7 @@ async def thaw(tx: Tx, hold_id: int, reason: str) -> bool:
 
 
 def has_overdue(grace_seconds: int) -> Question:
-    """Whether an open hold has expired, without an extension of its owner so long ago."""
+    """Ask whether an open hold has expired; one of an owner without an extension, longer ago than the grace."""
     return Question(
         f"SELECT EXISTS (SELECT FROM ({_EXPIRED}) o WHERE {_GRACE.format(float(grace_seconds))})"  # noqa: S608
     )
@@ -147,5 +147,5 @@ async def overdue(tx: Tx, grace_seconds: int, after: OverdueHold | None, limit: 
 
 
 async def escrow_gaps(tx: Tx) -> list[EscrowGap]:
-    """Accounts whose escrow is not what their open holds hold; none, unless somebody tampered."""
+    """Return the accounts whose escrow differs from the sum of their open holds; none, unless somebody tampered."""
     return [EscrowGap(**row) for row in await tx.fetch(_GAPS)]

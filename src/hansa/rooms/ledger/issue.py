@@ -62,9 +62,9 @@ async def require_issuable(
 
 
 async def require_backed(tx: Tx, book: Book) -> None:
-    """What an operator registry issued in all was destroyed there or at the peer that confirmed it; `require_issuable` comes before.
+    """Require that an operator registry issued no more units than were destroyed here or at the peer that confirmed it.
 
-    A compensation replaces units of the defendant. Beyond them it would be an issue of the operator's own.
+    A compensation replaces units of the defendant. Beyond them it would be an issue of the operator's own. `require_issuable` comes before.
 
     Raises: IssuanceRefused.
     """
@@ -92,7 +92,7 @@ async def issue(tx: Tx, *, amount: Minor, ref: str, book: Book) -> int:
 
 
 async def _require_within_supply(tx: Tx, amount: Minor) -> None:
-    """What came in from other registries, and may still come, is part of the supply. Raises: SupplyExhausted."""
+    """Require that the supply allows the amount; units from other registries, and those to come, are part of it. Raises: SupplyExhausted."""
     supply = await store.sum_supply(tx) + await crossings_store.net_in_of_all(tx)
     rules.require_within_supply(Minor(supply), amount)
 

@@ -1,4 +1,4 @@
-"""Orders to the book: what each verb moves, in the form that the engine reads (`sql/apply.sql`, which decides them).
+"""Orders to the book: the movement of each verb, in the form that the engine reads (`sql/apply.sql`, which decides them).
 
 Amounts are minor units, greater than zero; parties are DIDs. Buckets: 1 liquid, 2 staked, 3 escrow, 4 transit.
 """
@@ -25,7 +25,7 @@ class NewHold(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A part of a hold to be paid; `final` frees the rest. What is `destroyed` is paid to no account."""
+    """A part of a hold to be paid; `final` frees the rest. A part that is `destroyed` is paid to no account."""
 
     id: int
     final: bool = False
@@ -33,14 +33,14 @@ class Capture(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Release(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What remains of a hold to be freed; with `due` only when it has expired and is not frozen."""
+    """Rest of a hold to be freed; with `due` only when it has expired and is not frozen."""
 
     id: int
     due: bool = False
 
 
 class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A step of what crosses to or from another registry (`crossings.py`); the members are those of the engine."""
+    """Step of a crossing to or from another registry (`crossings.py`); the members are those of the engine."""
 
     step: Literal["reserve", "commit", "abort"]
     direction: Literal["out", "in", "swap_out", "swap_in"]
@@ -57,7 +57,7 @@ class CrossingStep(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ExtensionLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an order carries of its extension (`extensions.py`); `kind` names two functions of the room, or one."""
+    """Extension of an order (`extensions.py`) with its payload; `kind` names two functions of the room, or one."""
 
     kind: str
     payload: msgspec.Struct
@@ -65,7 +65,7 @@ class ExtensionLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):
-    """In what an order differs from a transfer between two liquid balances; the members are those of the engine."""
+    """Differences of an order from a transfer between two liquid balances; the members are those of the engine."""
 
     tx_type: str = "transfer"
     from_: int = LIQUID
@@ -130,7 +130,7 @@ class Order(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TransferOrder(msgspec.Struct, frozen=True):
-    """What a payer asks for; `amount` in minor units, greater than zero."""
+    """Transfer that a payer asks for; `amount` in minor units, greater than zero."""
 
     payer: str
     payee: str
@@ -151,7 +151,7 @@ def transfer(order: TransferOrder, caller_version: int | None = None) -> Order:
 def payment(
     payer: str, payee: str, amount: Minor, ref: str, *, fee: Minor | None = None, memo: str | None = None
 ) -> Order:
-    """As `transfer`, with a reference, and with this fee if one is given."""
+    """Order of a transfer with a reference, and with this fee if one is given."""
     terms = Terms(fee="on_top", fixed_fee=fee, paced="sent", typed=True, ref=ref)
     return Order(payer, payee, amount, memo, more=terms)
 
@@ -191,7 +191,7 @@ def unstake(agent: str, amount: Minor, position: str | None) -> Order:
 
 
 def reward(collector: str, agent: str, due: Minor) -> Order:
-    """As much of what is due as the fee collector covers."""
+    """Order to pay the reward that is due, as far as the fee collector covers it."""
     return Order(collector, agent, due, more=Terms(tx_type="reward", active=CREDIT, at_most=True))
 
 
@@ -204,7 +204,7 @@ def hold(payer: str, amount: Minor, held_for: NewHold, *, fee: Minor | None = No
 
 
 def deposit(payer: str, amount: Minor, held_for: NewHold) -> Order:
-    """As `hold`, of units that stay the payer's own: without a fee, and not counted as sent."""
+    """Order of a hold of units that stay the payer's own: without a fee, and not counted as sent."""
     terms = Terms(
         tx_type="hold", to=ESCROW, fee="held", fixed_fee=0, active=DEBIT, paced="held", hold=held_for
     )
@@ -240,11 +240,11 @@ def award(hold_id: int, amount: Minor, *, message: str | None = None) -> Order:
 
 
 def release(hold_id: int) -> Order:
-    """What remains of a hold, back to its payer's liquid balance."""
+    """Order to return the rest of a hold to its payer's liquid balance."""
     return Order(None, None, 1, more=Terms(tx_type="release", active=NOBODY, release=Release(hold_id)))
 
 
 def expire(hold_id: int) -> Order:
-    """As `release`, once the hold has expired."""
+    """Order to release a hold once it has expired."""
     terms = Terms(tx_type="expire", active=NOBODY, release=Release(hold_id, due=True))
     return Order(None, None, 1, more=terms)

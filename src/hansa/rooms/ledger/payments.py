@@ -25,7 +25,7 @@ class PaymentMade(msgspec.Struct, frozen=True):
 
 
 class PaymentOrder(msgspec.Struct, frozen=True):
-    """A payment to be made; `ref` is its reference, `memo` what its events and the statement say.
+    """Payment to be made; `ref` is its reference, `memo` the text in its events and the statement.
 
     With `hold_id` it is captured from that hold, the rest of which is freed, at the fee that the hold fixed. Otherwise
     `fee` is the absolute fee, or None for that of a transfer as of now.
@@ -61,6 +61,6 @@ async def find_payment(tx: Tx, tx_id: int) -> PaymentMade | None:
 
 
 async def find_payment_abroad(tx: Tx, tx_id: int) -> PaymentMade | None:
-    """As `find_payment`, of a transfer to an agent of another registry that was committed."""
+    """Find the committed transfer to an agent of another registry by its transaction, or None."""
     row = await store.payment_abroad(tx, tx_id)
     return None if row is None else PaymentMade(**row)

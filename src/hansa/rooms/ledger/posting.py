@@ -17,7 +17,7 @@ from .orders import TransferOrder
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What was written; amounts in minor units. There is no transaction where no units were moved."""
+    """Receipt of an order; amounts in minor units. There is no transaction where no units were moved."""
 
     tx_id: int | None
     amount: Minor
@@ -32,7 +32,7 @@ class Receipt(msgspec.Struct, frozen=True):
         return cls(result.tx_id, result.moved, result.fee, result.balance, result.recorded_at)
 
     def as_text(self) -> str:
-        """What is remembered of it beside the order: transaction, fee, balance and time."""
+        """Return the stored form of a transfer's receipt: transaction, fee, balance and time."""
         since_1970 = self.recorded_at - datetime.fromtimestamp(0, UTC)
         return f"{self.tx_id} {self.fee} {self.payer_balance_after} {since_1970 // timedelta(microseconds=1)}"
 
@@ -44,7 +44,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of an order that is not a plain transfer alone; amounts in minor units."""
+    """Stored form of the receipt of an order that is not a plain transfer alone; amounts in minor units."""
 
     tx_id: int | None
     moved: int
@@ -69,7 +69,7 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
 
 
 def is_of_receipts(kept: str) -> bool:
-    """Return whether what was remembered are receipts of orders that are no plain transfers."""
+    """Return whether the stored answer consists of receipts of orders that are no plain transfers."""
     return kept.startswith("[")
 
 
@@ -85,7 +85,7 @@ def _moment(microseconds: int) -> datetime:
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """What a transfer would cost and leave; amounts in minor units."""
+    """Cost of a transfer and the balance after it; amounts in minor units."""
 
     fee: Minor
     payer_balance_after: Minor
@@ -101,7 +101,9 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book) -> Receipt:
 
 
 async def transfer_all(tx: Tx, transfers: Sequence[TransferOrder], book: Book) -> list[Receipt]:
-    """As `transfer`, for many: the fee of each counts those before it. After a refusal the transaction is to be rolled back.
+    """Make many transfers as `transfer` does: the fee of each counts those before it.
+
+    After a refusal the transaction is to be rolled back.
 
     Raises: OrderRefused, with the first order that `transfer` would refuse.
     """
@@ -121,7 +123,7 @@ async def transfer_all(tx: Tx, transfers: Sequence[TransferOrder], book: Book) -
 
 
 class _Uncovered(Refused):
-    """Carries what a transfer would take out of the payer's account."""
+    """Carries the amount that a transfer would take out of the payer's account."""
 
     def __init__(self, required: int) -> None:
         super().__init__()

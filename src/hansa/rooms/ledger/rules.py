@@ -1,7 +1,7 @@
-"""The decisions of the book that need no account, without I/O. Those on orders are the engine's (`sql/apply.sql`).
+"""Decisions of the book that need no account, without I/O. Those on orders are the engine's (`sql/apply.sql`).
 
 The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
-v = what it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
+v = the units it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
 0.5 % while v <= 1 and rises in a straight line to 5 % at v = 10.
 """
 
@@ -78,7 +78,7 @@ def suspended(did: str) -> AccountSuspended:
 
 
 def uncovered(liquid: int, required: int) -> InsufficientBalance:
-    """The refusal that says what is available and what is required."""
+    """Return the refusal that states the available and the required amount."""
     available, needed = format_amount(liquid), format_amount(required)
     return InsufficientBalance(
         f"The balance does not cover the amount and its fee: {available} available, {needed} required.",
@@ -118,7 +118,7 @@ def require_within_supply(supply: Minor, amount: Minor) -> None:
 
 
 def not_in_treasury(available: int, amount: int) -> TreasuryInsufficient:
-    """The refusal that says what the treasury holds."""
+    """Return the refusal that states the balance of the treasury."""
     return TreasuryInsufficient(
         f"The treasury holds {format_amount(available)} units: {format_amount(amount)} cannot be destroyed."
     )

@@ -122,17 +122,17 @@ async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
 
 
 async def payment(tx: Tx, tx_id: int) -> asyncpg.Record | None:
-    """Who paid whom by this transaction."""
+    """Return the payer, the payee and the amounts of this transaction, or None."""
     return await tx.fetchrow(_PAYMENT, tx_id)
 
 
 async def payment_abroad(tx: Tx, tx_id: int) -> asyncpg.Record | None:
-    """As `payment`, of what left for an agent of another registry for good."""
+    """Return a committed transfer to an agent of another registry by its transaction, or None."""
     return await tx.fetchrow(_PAYMENT_ABROAD, tx_id)
 
 
 async def sum_supply(tx: Tx) -> Minor:
-    """All units there are: what was ever issued minus what was destroyed."""
+    """Return the supply: all units ever issued minus those destroyed."""
     return Minor(await tx.fetchval(_SUM_SUPPLY))
 
 

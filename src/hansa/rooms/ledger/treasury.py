@@ -1,4 +1,4 @@
-"""What issuing and destroying share: the treasury is locked first, and a reference is good for one of each."""
+"""Steps that issuing and destroying share: the treasury is locked first, and a reference is good for one of each."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The past of accounts: what they held, and by which transactions they came there."""
+"""Past of accounts: their balances, and the transactions that led to them."""
 
 from .balance_then import BalanceThen, balance_then
 from .errors import MomentInvalid

@@ -1,4 +1,4 @@
-"""What an account held at a moment of the past: the balance after its newest posting of that time.
+"""Balance of an account at a past moment: the balance after its newest posting of that time.
 
 The postings of one account are written in the order of their transactions, so that the newest one up to a moment is
 found by halving, each step by an index.
@@ -19,7 +19,7 @@ from .moment import Moment, parse_moment
 
 
 class BalanceThen(msgspec.Struct, frozen=True):
-    """What each bucket of an account held then, in minor units."""
+    """Balance of each bucket of an account at a past moment, in minor units."""
 
     did: str
     liquid: Minor

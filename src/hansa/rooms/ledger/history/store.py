@@ -106,6 +106,6 @@ async def count_of_account(tx: Tx, did: str) -> journal.AccountCount:
 
 
 async def held_balances(tx: Tx) -> AsyncIterator[journal.Held]:
-    """What every bucket of every account holds, ordered by account and bucket as bytes; empty ones are left out."""
+    """Yield the balance of every bucket of every account, ordered by account and bucket as bytes; empty ones are left out."""
     async for row in tx.cursor(_BALANCES, prefetch=FETCHED_AT_ONCE, timeout=BALANCES_SECONDS):
         yield journal.Held(row["did"], row["bucket"], Minor(row["amount"]))

@@ -1,4 +1,4 @@
-"""Staking: units of an account set aside in positions, some of them locked for a while, and what they earn."""
+"""Staking: units of an account set aside in positions, some of them locked for a while, and their rewards."""
 
 from hansa.rooms.ledger.staking.errors import (
     InsufficientUnlockedStake,

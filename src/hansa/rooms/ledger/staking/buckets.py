@@ -1,4 +1,4 @@
-"""What every staking act does first."""
+"""First steps of every staking act."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.ledger.errors import AccountUnknown

@@ -1,4 +1,4 @@
-"""What is read of stakes: figures at one moment, amounts in minor units."""
+"""Figures on stakes at one moment; amounts in minor units."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from hansa.foundation.values.money import Minor
 
 
 class Holdings(msgspec.Struct, frozen=True):
-    """What an account holds now; `locked` is the part of `staked` whose lock has not ended, `escrow` what its holds keep."""
+    """Balances of an account now; `locked` is the part of `staked` whose lock has not ended, `escrow` the sum of its holds."""
 
     account_id: int
     liquid: Minor
@@ -20,7 +20,7 @@ class Holdings(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """What an account ever staked, released and was paid, and the reward counted and not paid yet."""
+    """Units that an account ever staked, released and was paid, and the reward counted and not paid yet."""
 
     staked: Minor
     unstaked: Minor
@@ -58,7 +58,7 @@ class StakeGap(msgspec.Struct, frozen=True):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """What an agent has staked now and ever, and what a claim would be due now."""
+    """Figures on an agent's stakes, now and ever, and the reward that a claim would be due now."""
 
     holdings: Holdings
     totals: Totals

@@ -1,4 +1,4 @@
-"""What a registry has decided about staking."""
+"""Staking policy of a registry."""
 
 import msgspec
 

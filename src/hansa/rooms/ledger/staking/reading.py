@@ -1,4 +1,4 @@
-"""What an agent reads of its own stakes, and everyone of all."""
+"""Reading of stakes: an agent its own, and anyone the totals."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor
@@ -24,7 +24,7 @@ async def read_positions(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[
 
 
 async def read_history(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[HistoryLine], int]:
-    """A page of what the agent did, newest first, and how many lines there are. Raises: AccountUnknown."""
+    """Return a page of the agent's staking acts, newest first, and the number of all. Raises: AccountUnknown."""
     found = await read_holdings(tx, did)
     return await store.page_of_history(tx, found.account_id, limit=limit, offset=offset)
 

@@ -1,4 +1,4 @@
-"""What staked units earn: counted when a position is drawn from or its reward claimed, paid by the fee collector."""
+"""Rewards of staked units: counted when a position is drawn from or its reward claimed, paid by the fee collector."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from .policy import StakingPolicy
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a claim paid; `due` is what the fee collector could not cover. Without payment there is no transaction."""
+    """Reward paid by a claim; `due` is the part that the fee collector could not cover. Without payment there is no transaction."""
 
     tx_id: int | None
     paid: Minor
@@ -53,7 +53,7 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
 
 
 async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Position]) -> Minor:
-    """Add what these positions of a locked account earned to what is due; returns all that is due.
+    """Count the rewards of these positions of a locked account as due, and return all that is due.
 
     Time that earned less than the smallest unit is not counted yet, so that nothing is lost by looking often.
     """

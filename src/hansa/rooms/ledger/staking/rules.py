@@ -37,7 +37,7 @@ _POSITION_ID = re.compile(r"stake-([1-9][0-9]{0,18})", re.ASCII)
 
 
 class RewardTier(msgspec.Struct, frozen=True):
-    """What locks of this many days earn, in percent a year."""
+    """Reward of locks of this many days, in percent a year."""
 
     lock_days_min: int
     lock_days_max: int
@@ -79,7 +79,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Draw(msgspec.Struct, frozen=True):
-    """What is taken out of one position."""
+    """Amount to take out of one position."""
 
     position: Position
     amount: Minor
@@ -105,7 +105,7 @@ def require_minimum(amount: Minor, policy: StakingPolicy) -> None:
 
 
 def uncovered(available: int, required: int) -> InsufficientBalance:
-    """The refusal that says what is available and what is required."""
+    """Return the refusal that states the available and the required amount."""
     held, needed = format_amount(available), format_amount(required)
     return InsufficientBalance(
         f"The balance does not cover the stake: {held} available, {needed} required.",
@@ -128,7 +128,7 @@ def position_number(position_id: str) -> int:
 
 
 def draw_oldest_first(positions: Sequence[Position], amount: Minor) -> list[Draw]:
-    """What to take from which of the active positions, given oldest first. Raises: InsufficientUnlockedStake."""
+    """Return the draws that cover the amount from the active positions, given oldest first. Raises: InsufficientUnlockedStake."""
     unlocked = [position for position in positions if position.is_unlocked]
     _require_enough(sum(position.remaining for position in unlocked), amount)
     draws: list[Draw] = []
@@ -161,7 +161,7 @@ def yearly_percent(lock_period: int) -> int:
 
 
 def reward_of(position: Position) -> Minor:
-    """What the position earned and was not counted yet, rounded down."""
+    """Return the reward of the position that was not counted yet, rounded down."""
     interest = position.remaining * yearly_percent(position.lock_period) * position.unrewarded_seconds
     return Minor(interest // (100 * YEAR_SECONDS))
 

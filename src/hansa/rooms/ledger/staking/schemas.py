@@ -174,7 +174,7 @@ class StakingBalanceOut(LazyModel):
 
     @classmethod
     def of(cls, holdings: Holdings) -> "StakingBalanceOut":
-        """The public form of what an account holds."""
+        """Return the public form of the balances of an account."""
         return cls(
             liquid_balance=format_amount(holdings.liquid),
             staked_balance=format_amount(holdings.staked),
@@ -201,7 +201,7 @@ class StakingStatusOut(LazyModel):
 
     @classmethod
     def of(cls, holdings: Holdings, agent: str, policy: StakingPolicy, currency: str) -> "StakingStatusOut":
-        """The public form of what an account holds, beside the registry's policy."""
+        """Return the public form of the balances of an account, beside the registry's policy."""
         return cls(
             agent_did=agent,
             staking_enabled=policy.is_open,

@@ -18,7 +18,7 @@ from .policy import StakingPolicy
 
 
 class StakeOrder(msgspec.Struct, frozen=True):
-    """What an agent asks for; `lock_period` in days."""
+    """Stake that an agent asks for; `lock_period` in days."""
 
     agent: str
     amount: Minor
@@ -26,7 +26,7 @@ class StakeOrder(msgspec.Struct, frozen=True):
 
 
 class StakeReceipt(msgspec.Struct, frozen=True):
-    """What was written, and the balances after it."""
+    """Receipt of a stake: the position, and the balances after it."""
 
     tx_id: int
     position: rules.Position

@@ -1,7 +1,7 @@
 """Every SQL statement of staking.
 
-Locks: each act locks the agent's account (`ledger.store.lock_accounts`) before it reads a position, so that the sum of
-what remains in an account's positions is its staked balance at every commit; a claim locks the fee collector after it.
+Locks: each act locks the agent's account (`ledger.store.lock_accounts`) before it reads a position, so that the sum of the
+remaining units in an account's positions is its staked balance at every commit; a claim locks the fee collector after it.
 Locks of positions end by `statement_timestamp()`: read after the account's lock was granted, one moment for a statement.
 """
 
@@ -145,26 +145,26 @@ async def draw(tx: Tx, account_id: int, draws: Sequence[Draw]) -> None:
 
 
 async def count_reward(tx: Tx, account_id: int, earned: int, counted: Sequence[Position]) -> Minor:
-    """Add what these positions earned to what the account is due; returns all that is due."""
+    """Add the rewards of these positions to the amount due to the account; returns all that is due."""
     ids, seconds = [one.id for one in counted], [one.unrewarded_seconds for one in counted]
     return Minor(await tx.fetchval(_COUNT_REWARD, account_id, earned, ids, seconds))
 
 
 async def take_reward(tx: Tx, account_id: int, paid: Minor) -> Minor:
-    """Lower what is due by what is paid; returns what is still due."""
+    """Lower the amount due by the amount paid; returns the rest."""
     left = await tx.fetchval(_TAKE_REWARD, account_id, paid)
     assert left is not None, "more was paid than is due"
     return Minor(left)
 
 
 async def holdings(tx: Tx, did: str) -> Holdings | None:
-    """What an account holds, or None for an unknown DID."""
+    """Return the balances of an account, or None for an unknown DID."""
     row = await tx.fetchrow(_HOLDINGS, did)
     return Holdings(**row) if row else None
 
 
 async def totals(tx: Tx, account_id: int) -> Totals:
-    """What an account ever did."""
+    """Return the totals of an account since its first stake."""
     row = await tx.fetchrow(_TOTALS, account_id)
     assert row is not None
     return Totals(**row)
@@ -186,5 +186,5 @@ async def global_totals(tx: Tx) -> GlobalTotals:
 
 
 async def gaps(tx: Tx) -> list[StakeGap]:
-    """Accounts whose staked balance is not what their active positions hold; none, unless somebody tampered."""
+    """Return the accounts whose staked balance differs from the sum of their active positions; none, unless somebody tampered."""
     return [StakeGap(**row) for row in await tx.fetch(_GAPS)]

@@ -18,7 +18,7 @@ from .rewards import count_rewards
 
 
 class UnstakeOrder(msgspec.Struct, frozen=True):
-    """What an agent asks for; without a position its unlocked ones are drawn from, oldest first."""
+    """Release that an agent asks for; without a position its unlocked ones are drawn from, oldest first."""
 
     agent: str
     amount: Minor
@@ -26,7 +26,7 @@ class UnstakeOrder(msgspec.Struct, frozen=True):
 
 
 class UnstakeReceipt(msgspec.Struct, frozen=True):
-    """What was written, and the balances after it."""
+    """Receipt of a release: the draws, and the balances after it."""
 
     tx_id: int
     amount: Minor
@@ -37,7 +37,7 @@ class UnstakeReceipt(msgspec.Struct, frozen=True):
 
 
 async def unstake(tx: Tx, order: UnstakeOrder, book: Book) -> UnstakeReceipt:
-    """Release units; what they earned so far stays due.
+    """Release units; rewards earned so far stay due.
 
     Raises: AccountUnknown, AccountSuspended, PositionUnknown, PositionLocked, InsufficientUnlockedStake.
     """

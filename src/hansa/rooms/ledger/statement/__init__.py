@@ -1,4 +1,4 @@
-"""Account statements: an agent's own transactions, and what fees are."""
+"""Account statements: an agent's own transactions, and the published fees."""
 
 from .reading import as_csv, lines_of
 from .records import Line, StatementFilter

@@ -35,7 +35,7 @@ async def lines_of(tx: Tx, did: str, statement_filter: StatementFilter) -> tuple
 
 
 async def fees_collected(tx: Tx, collector: str) -> Minor:
-    """What the fee collector holds: the fees collected and not paid out."""
+    """Return the balance of the fee collector: the fees collected and not paid out."""
     return await store.collected(tx, collector)
 
 

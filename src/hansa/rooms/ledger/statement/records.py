@@ -1,4 +1,4 @@
-"""What is asked of a statement, and a line of it."""
+"""Filter of a statement, and a line of it."""
 
 from datetime import datetime
 from typing import Literal
@@ -9,7 +9,7 @@ Direction = Literal["sent", "received"]
 
 
 class StatementFilter(msgspec.Struct, frozen=True):
-    """Which transactions; `before` is the id that the page begins below."""
+    """Filter of transactions; `before` is the id that the page begins below."""
 
     limit: int
     offset: int = 0

@@ -1,4 +1,4 @@
-"""Shapes of statements and of what is published about fees."""
+"""Shapes of statements and of the published fees."""
 
 from datetime import datetime
 from typing import Annotated, Literal

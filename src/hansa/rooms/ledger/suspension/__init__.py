@@ -1,4 +1,4 @@
-"""Suspended accounts: they hold what they hold, and take part in no transfer."""
+"""Suspended accounts: they keep their units, and take part in no transfer."""
 
 from .store import reinstate_accounts, suspend_accounts
 
