@@ -1,4 +1,4 @@
-"""The auditor: supply and balances recomputed from the log, against what the book holds."""
+"""Auditor: supply and balances recomputed from the log and compared with the book."""
 
 from hansa.rooms.auditor.attestations import (
     Attestation,

@@ -17,7 +17,7 @@ CHARACTER_WIDTH = 7
 
 
 class SupplyBadge(msgspec.Struct, frozen=True):
-    """What the badge says; `color` is `brightgreen` or `red`."""
+    """Content of the badge; `color` is `brightgreen` or `red`."""
 
     label: str
     message: str

@@ -17,5 +17,5 @@ class Bridges(msgspec.Struct, frozen=True):
 
 
 async def read_bridges(tx: Tx) -> Bridges:
-    """What the bridge holds; `tx` must be one snapshot."""
+    """Return the balances of the bridge; `tx` must be one snapshot."""
     return Bridges(await transfers.wrapped_supply(tx), await ledger.locked_in_bridges(tx))

@@ -1,4 +1,4 @@
-"""What the registry card says of the supply: the newest audit cycle."""
+"""Figures of the registry card about the supply, from the newest audit cycle."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount

@@ -1,4 +1,4 @@
-"""What was folded so far, so that no reading begins at the first event.
+"""Checkpoint of the folded events, so that no reading begins at the first event.
 
 - A checkpoint holds every ledger event of a transaction before its position, and no other.
 - Events of transactions that are open at a checkpoint are counted by each reading afresh, until they are settled.
@@ -17,7 +17,7 @@ from .store import Checkpoint
 
 
 class Advance(msgspec.Struct, frozen=True):
-    """The terms that this snapshot sees, and what events not settled yet moved.
+    """Terms that this snapshot sees, and the movements of events that are not settled yet.
 
     `numbers` are those of all transactions in the log, where it was folded from its first event on.
     """
@@ -29,7 +29,7 @@ class Advance(msgspec.Struct, frozen=True):
 
 
 def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
-    """Where a fold from zero begins."""
+    """Return the checkpoint at which a fold from zero begins."""
     return Checkpoint(horizon.cluster, journal.ORIGIN, journal.NOTHING_FOLDED, NOTHING_COMPARED)
 
 
@@ -42,7 +42,7 @@ async def current_checkpoint(tx: Tx, horizon: journal.Horizon) -> Checkpoint:
 
 
 async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) -> Advance:
-    """Fold what is settled into the checkpoint; `tx` must be one snapshot that may write."""
+    """Fold the settled events into the checkpoint; `tx` must be one snapshot that may write."""
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
     kept = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
     numbers = None
@@ -69,6 +69,6 @@ async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) 
 
 
 async def advance_if_free(tx: Tx) -> None:
-    """As `advance`, unless somebody else is at it."""
+    """Run `advance` unless another process is running it."""
     if await store.take_turn(tx):
         await advance(tx, await journal.horizon(tx))

@@ -38,7 +38,7 @@ _log = structlog.get_logger()
 
 
 class AuditVerdict(msgspec.Struct, frozen=True):
-    """What one cycle found. `findings` names what differs, minor units, the first of each kind."""
+    """Result of one cycle. `findings` names the differences, minor units, the first of each kind."""
 
     id: int
     checked_at: datetime
@@ -56,9 +56,9 @@ async def initialize_auditor(tx: Tx, frame: str, seal: Seal) -> None:
 
 
 async def run_cycle(runtime: Runtime) -> None:
-    """A cycle unless there was one a moment ago, then its record in the chain, in a transaction of its own.
+    """Run a cycle unless there was one a moment ago, then append its record to the chain in a separate transaction.
 
-    What a process that dies in between leaves out is attested by the next one.
+    Where the process dies in between, the next one attests the cycle.
     """
     database, attestor = runtime.database, Attestor.in_process(runtime)
     try:
@@ -73,7 +73,7 @@ async def run_cycle(runtime: Runtime) -> None:
 
 
 async def _extend_log(tx: Tx, attestor: Attestor) -> int:
-    """Append what waits to the log, sign its checkpoint and let it be cosigned; returns how many leaves were appended."""
+    """Append the pending records to the log, sign its checkpoint and let it be cosigned; returns how many leaves were appended."""
     size = await lock_log(tx)
     appended = await append_and_sign(tx, attestor.frame, size, await checkpoint_keys(tx, attestor.seal))
     if appended:

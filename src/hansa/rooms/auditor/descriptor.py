@@ -1,4 +1,4 @@
-"""What the process needs to know of the auditor."""
+"""Descriptor of the auditor for the process."""
 
 from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask

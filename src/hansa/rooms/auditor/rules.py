@@ -1,4 +1,4 @@
-"""What readings amount to."""
+"""Verdicts on readings of the supply."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ NOTHING_COMPARED = Compared(0, 0, 0, 0, 0)
 
 
 def compared_on(past: Compared, *, newest_tx: int, oldest_open: int, not_begun: int) -> Compared:
-    """Where the next comparison begins after one that found nothing astray.
+    """Return the bounds at which the next comparison begins, after one that found no difference.
 
     A transaction gets its id of the book after its own: one that had not begun when `seen_tx` was the highest
     has a higher one. So when all that had begun have ended, no new transaction up to `seen_tx` can appear.

@@ -1,4 +1,4 @@
-"""The solvency card at `/.well-known/solvency-card.json`: what the registry owes, as the auditor attested it last.
+"""Solvency card at `/.well-known/solvency-card.json`: the liabilities of the registry, as the auditor attested them last.
 
 Nothing in it has to be believed: every figure is read from the signed payload of the attestation that it contains.
 """
@@ -143,7 +143,7 @@ def _figures(stated: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdict_of(stated: dict[str, Any]) -> Verdict:
-    """The verdict on what an audit record states."""
+    """Return the verdict on the figures of an audit record."""
     # Records from before the proof of liabilities have no such member.
     liabilities = stated.get("liabilities")
     if stated["status"] is None or liabilities is None:

@@ -94,7 +94,7 @@ CROSS JOIN LATERAL (
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """What the ledger events before `folded_from` add up to, in this cluster."""
+    """Sums of the ledger events before `folded_from`, in this cluster."""
 
     cluster: int
     folded_from: journal.FoldedFrom
@@ -103,7 +103,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class AccountGap(msgspec.Struct, frozen=True):
-    """A bucket that does not hold what its events add up to; minor units."""
+    """Bucket whose balance is not the sum of its events; minor units."""
 
     account: str
     bucket: str
@@ -226,7 +226,7 @@ async def forget_folded(tx: Tx) -> None:
 
 
 async def fold_in(tx: Tx, moves: Sequence[journal.Move]) -> None:
-    """Add what settled events moved to the folded balances."""
+    """Add the movements of settled events to the folded balances."""
     await tx.execute(
         _FOLD_IN,
         [move.account for move in moves],

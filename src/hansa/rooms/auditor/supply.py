@@ -1,4 +1,4 @@
-"""The supply invariant: what was issued and not destroyed, and what came over the border, is what circulates."""
+"""Supply invariant: units issued and not destroyed, with those that came over the border, equal the circulating units."""
 
 from datetime import datetime
 
@@ -52,7 +52,7 @@ async def audit_supply(tx: Tx) -> SupplyVerdict:
 
 
 async def read_live(tx: Tx) -> LiveReading:
-    """As `audit_supply`: the totals of the checkpoint and what the log holds beyond it, against the balances."""
+    """Return the reading of `audit_supply` now: the totals of the checkpoint and of the log beyond it, compared with the balances."""
     horizon = await journal.horizon(tx)
     kept = await current_checkpoint(tx, horizon)
     fold = await journal.fold_supply(tx, kept.folded_from, horizon)

@@ -11,7 +11,7 @@ from . import store
 
 
 class SupplyPoint(msgspec.Struct, frozen=True):
-    """What one audit cycle found; amounts in minor units."""
+    """Result of one audit cycle; amounts in minor units."""
 
     checked_at: datetime
     issued: Minor

@@ -1,6 +1,6 @@
-"""What anyone may ask at any time: the supply now, beside what the last cycle found.
+"""Supply now, open to anyone at any time, beside the result of the last cycle.
 
-Askers of one process that come together share one reading, which begins after each of them asked: whoever has seen its
+Askers of one process that come together share one reading, which begins after each of them asked: a client that has seen its
 transfer acknowledged reads a verdict that includes it, and no number of askers costs more than one reading at a time.
 """
 
@@ -26,7 +26,7 @@ EVENTS_FOLDED_MAX = 10_000
 class SupplyWatch(msgspec.Struct, frozen=True):
     """The supply at `checked_at`; `last_cycle` is None before the first one.
 
-    While the last cycle is sound, `checks` are the supply of this reading and, of the same name, what that cycle found.
+    While the last cycle is sound, `checks` are the supply of this reading and, under the same name, the findings of that cycle.
     After a cycle that found a breach everything is of one new cycle: a delta never stands beside a status of another
     moment.
     """

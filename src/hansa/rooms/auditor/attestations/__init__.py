@@ -1,4 +1,4 @@
-"""Supply attestations: the signed chain of what each audit cycle found."""
+"""Supply attestations: the signed chain of the results of audit cycles."""
 
 from .appending import (
     Attestor,

@@ -27,7 +27,7 @@ from .records import Attestation, Chain
 
 
 class Attestor(msgspec.Struct, frozen=True):
-    """For which frame and currency records are written, and what opens the key."""
+    """Frame and currency of the records, and the seal that opens the signing key."""
 
     frame: str
     currency: str
@@ -82,7 +82,7 @@ async def set_native_baseline(
 async def rebaseline_transit(
     tx: Tx, administrator: Developer, attestor: Attestor, *, ref: str
 ) -> Attestation:
-    """Take what is in transit at the last audit cycle as reconciled. Raises: NotAuditedYet."""
+    """Record the units in transit at the last audit cycle as reconciled. Raises: NotAuditedYet."""
     chain = await store.lock_chain(tx, attestor.frame)
     reading = await store.newest_reading(tx)
     if reading is None:

@@ -60,7 +60,7 @@ async def rotate_auditor_key(
 async def rotate_as_administrator(
     tx: Tx, administrator: Developer, frame: str, seal: Seal, *, reason: str | None
 ) -> AuditorKey:
-    """As `rotate_auditor_key`, recorded in the audit log."""
+    """Rotate the key with `rotate_auditor_key` and record it in the audit log."""
     key = await rotate_auditor_key(tx, frame, seal)
     await record_admin_act(tx, administrator, act="attestation_key.rotate", subject=key.kid, reason=reason)
     return key

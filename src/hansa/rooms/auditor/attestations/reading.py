@@ -30,7 +30,7 @@ class Watch(msgspec.Struct, frozen=True):
 
 
 async def read_watch(tx: Tx, frame: str) -> Watch:
-    """Whether the auditor is at work."""
+    """Return the newest record of the chain with the time of the database: whether the auditor is at work."""
     return Watch(await store.head(tx, frame), await clock.now(tx))
 
 
@@ -70,7 +70,7 @@ async def list_keys(tx: Tx) -> list[AuditorKey]:
 
 
 async def published_keys(tx: Tx) -> list[AuditorKey]:
-    """As `list_keys`. Raises: AuditorKeyMissing where there is none."""
+    """Return the keys of `list_keys`. Raises: AuditorKeyMissing where there is none."""
     if keys := await list_keys(tx):
         return keys
     raise AuditorKeyMissing(members={"keys": []}, headers=ANY_ORIGIN)

@@ -1,8 +1,8 @@
-"""What an attestation says, and its one canonical text. Specification 2, supply attestation record.
+"""Members of an attestation and its one canonical text. Specification 2, supply attestation record.
 
 - The text is built once: keys sorted by code point, no blanks, UTF-8. It is stored and signed as it is.
 - Amounts are JSON numbers with all their digits, never rounded to a double.
-- `status` follows from the delta alone; `live_status` and `checks` have what else the cycle found.
+- `status` follows from the delta alone; `live_status` and `checks` have the other findings of the cycle.
 """
 
 import json
@@ -52,7 +52,7 @@ def canonical_text(value: Any) -> str:
 
 
 def audit_members(chain: Chain, reading: Reading, currency: str) -> dict[str, Any]:
-    """What an audit record has of its own, of a cycle that could be read."""
+    """Members of an audit record that only a cycle with a successful reading has."""
     terms = {
         "issued": number(reading.issued),
         "destroyed": number(reading.destroyed),
@@ -77,7 +77,7 @@ def audit_members(chain: Chain, reading: Reading, currency: str) -> dict[str, An
 
 
 def failed_audit_members(chain: Chain, audit_row_id: int, currency: str) -> dict[str, Any]:
-    """What an audit record has of its own when the reading failed."""
+    """Members of an audit record that only a cycle with a failed reading has."""
     return {
         "currency": currency,
         "audit_row_id": audit_row_id,
@@ -92,13 +92,13 @@ def failed_audit_members(chain: Chain, audit_row_id: int, currency: str) -> dict
 
 
 def baseline_members(chain: Chain, baseline: Minor | None, ref: str) -> dict[str, Any]:
-    """What a record of a native baseline that is set or removed has of its own."""
+    """Members that only the record of a native baseline, set or removed, has."""
     entry = baseline and {"baseline": number(baseline), "set_at": moment_text(chain.ts), "ref": ref}
     return {"entry": entry, "ref": ref, "rail": BASELINE_RAIL}
 
 
 def transit_members(chain: Chain, transit: Minor, ref: str) -> dict[str, Any]:
-    """What a record of a new transit baseline has of its own."""
+    """Members that only the record of a new transit baseline has."""
     old = chain.transit_baseline or Minor(0)
     return {
         "old_baseline": number(old),
@@ -113,7 +113,7 @@ _UNKNOWN_COVERAGE = {"ok": None, "basis": "coverage_unknown", "gap": None, "gap_
 
 
 def _native(chain: Chain, reading: Reading) -> dict[str, Any]:
-    """Whether the typed events of issuing explain what circulates, the units of the baseline left out."""
+    """Comparison of the circulating units with the typed events of issuing, without the units of the baseline."""
     if reading.typed_net is None:
         return _UNKNOWN_COVERAGE
     gap = reading.circulating - reading.transit - reading.typed_net
@@ -132,7 +132,7 @@ def _solvency(delta: Minor) -> str:
 
 
 def _liabilities(reading: Reading) -> dict[str, Any] | None:
-    """The tree over all accounts, which adds up to what circulates; its total is a string."""
+    """Tree over all accounts, which adds up to the circulating units; its total is a string."""
     if reading.liabilities_root is None:
         return None
     return {

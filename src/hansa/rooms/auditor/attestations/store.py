@@ -119,7 +119,7 @@ async def keep_transit_baseline(tx: Tx, frame: str, baseline: Minor) -> None:
 
 
 async def newest_reading(tx: Tx) -> Reading | None:
-    """What the newest audit cycle found, or None before the first."""
+    """Return the reading of the newest audit cycle, or None before the first."""
     row = await tx.fetchrow(_NEWEST_READING)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""The audit across registries: totals exchanged with peers, and what does not agree."""
+"""Audit across registries: totals exchanged with peers, and their differences."""
 
 from .exchange import compare_with_peers
 from .routes import peer_router, router

@@ -1,4 +1,4 @@
-"""Exchange totals with each peer in every audit cycle, and name what does not agree."""
+"""Exchange totals with each peer in every audit cycle, and report the differences."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 
 
 async def own_totals(tx: Tx, spiffe_id: str, ledger_id: str, book: ledger.Book) -> Totals:
-    """What this registry states of its corridor with that one; `tx` must be one snapshot."""
+    """Return this registry's statement of its corridor with the peer; `tx` must be one snapshot."""
     found = await ledger.totals_with(tx, ledger_id, book)
     if found is None:
         return _NOTHING
@@ -85,9 +85,9 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
 
 
 async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, stated: Totals) -> store.AtPlace:
-    """Compare what the peer states to have credited up to a place of its chain with what it confirmed up to there.
+    """Compare the units that the peer states as credited up to a place of its chain with those that it confirmed up to there.
 
-    What was committed before the answer came is confirmed within moments: that is awaited, at most AWAIT_SECONDS.
+    Units committed before the answer came are confirmed within moments: that is awaited, at most AWAIT_SECONDS.
     """
     ledger_id, spiffe_id, place = peer.ledger_id, peer.spiffe_id, stated.place
     assert ledger_id is not None
@@ -116,7 +116,7 @@ async def _compare_at_place(runtime: Runtime, peer: federation.PeerRecord, state
 
 
 async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: Totals) -> Totals:
-    """What the peer states now, in answer to what this registry states. Raises: StatementRefused, PeerUnavailable."""
+    """Return the totals that the peer states now, in answer to the own ones. Raises: StatementRefused, PeerUnavailable."""
     nonce = token_urlsafe(24)
     statements = await state_totals(runtime, peer, own, [nonce])
     answers = (await federation.mailbox.post_messages(runtime, peer, ROUTE, statements)).messages

@@ -17,7 +17,7 @@ from .store import ComparedPair
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """What moved between the two registries in one currency, by transfers or by swaps; minor units."""
+    """Units moved between the two registries in one currency, by transfers or by swaps; minor units."""
 
     out: int
     in_: int
@@ -28,18 +28,18 @@ class Flow(msgspec.Struct, frozen=True):
 
     @property
     def in_flight(self) -> int:
-        """What is reserved, and what was committed and the peer has neither confirmed nor stated."""
+        """Return the units reserved, and those committed that the peer has neither confirmed nor stated."""
         credited = self.confirmed if self.compared is None else max(self.confirmed, self.compared.stated_in)
         return self.reserved + max(0, self.out - credited)
 
     @property
     def surplus(self) -> int:
-        """What exists without having been sent."""
+        """Return the units that exist without having been sent."""
         return 0 if self.compared is None else self.compared.surplus
 
     @property
     def deficit(self) -> int:
-        """What is missing."""
+        """Return the units that are missing."""
         return 0 if self.compared is None else self.compared.deficit
 
 

@@ -1,13 +1,13 @@
 """Comparing totals with a peer while money crosses. Pure.
 
-**At a place.** The peer states what it has credited, with the place of its own chain at that moment. What was sent and confirmed with
-receipts up to this place is the same, at any load. What is committed and not confirmed may be part of it or not.
+**At a place.** The peer states the units that it has credited, with the place of its own chain at that moment. The units sent and confirmed with
+receipts up to this place are the same, at any load. Units committed and not confirmed may be part of them or not.
 
-**By bounds**, where a peer states no place, and for what the chain does not show. A total that one side reads later than the other can only
+**By bounds**, where a peer states no place, and for totals that the chain does not show. A total that one side reads later than the other can only
 be greater, so that
-- what the peer confirmed before <= what came in from it, read after; and the other way round;
-- what came in on one side, read before <= what the other side committed out, read after.
-Where neither side moved between, both are equalities. What lies outside these bounds exists on one side alone.
+- the units that the peer confirmed before <= the units that came in from it, read after; and the other way round;
+- the units that came in on one side, read before <= those that the other side committed out, read after.
+Where neither side moved between, both are equalities. Units outside these bounds exist on one side alone.
 """
 
 import msgspec
@@ -17,7 +17,7 @@ Place = tuple[int, int]
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What cannot be so: units credited that nobody sent (`surplus`), and confirmed ones that are missing (`deficit`)."""
+    """Differences that cannot be: units credited that nobody sent (`surplus`), and confirmed ones that are missing (`deficit`)."""
 
     surplus: int = 0
     deficit: int = 0
@@ -36,9 +36,9 @@ ALIKE = Comparison()
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """What a registry states of one corridor, in minor units: committed out, committed in, and out as far as confirmed.
+    """Statement of a registry on one corridor, in minor units: committed out, committed in, and out as far as confirmed.
 
-    `place` is where its chain stands; None: it does not say. `judged` is what it found last at a place of the reader's chain.
+    `place` is the place of its chain, None where not stated. `judged` is its last finding at a place of the reader's chain.
     """
 
     out: int
@@ -50,7 +50,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class SwapTotals(msgspec.Struct, frozen=True):
-    """As `Totals`, of what swaps moved in one currency: given by their senders, or paid to their receivers."""
+    """Totals of swaps in one currency: given by their senders, or paid to their receivers. See `Totals`."""
 
     currency: str
     out: int
@@ -64,7 +64,7 @@ class SwapTotals(msgspec.Struct, frozen=True):
 
 
 def compare_swaps(before: Totals, stated: Totals, after: Totals) -> dict[str, Comparison]:
-    """As `compare`, for each currency of which both registries state what swaps moved."""
+    """Compare with `compare` each currency for which both registries state swaps."""
     theirs = {one.currency: one.totals for one in stated.swaps}
     earlier = {one.currency: one.totals for one in before.swaps}
     nothing = Totals(0, 0, 0)
@@ -83,5 +83,5 @@ def compare(before: Totals, stated: Totals, after: Totals) -> Comparison:
 
 
 def compare_at_place(stated_in: int, confirmed: int, unconfirmed: int) -> Comparison:
-    """What the peer credited up to a place, what it confirmed up to there, and what it may have credited besides."""
+    """Compare the units that the peer credited up to a place with those that it confirmed up to there and may have credited besides."""
     return Comparison(max(0, stated_in - confirmed - unconfirmed), max(0, confirmed - stated_in))

@@ -62,7 +62,7 @@ def signed_statement(
 
 
 def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) -> tuple[Totals, str]:
-    """What a peer states to this registry, and the nonce. Raises: StatementRefused."""
+    """Return the totals that a peer states to this registry, and the nonce. Raises: StatementRefused."""
     try:
         payload = ENVELOPE.verify(text, federation.keys_in_force(peer))
     except federation.mailbox.MalformedMessage:
@@ -78,7 +78,7 @@ def read_statement(text: object, peer: federation.PeerRecord, *, reader: str) ->
 
 
 def _place(members: Any) -> Place | None:
-    """Where the author's chain stands; a registry of before does not state it."""
+    """Return the place of the author's chain; registries of earlier versions do not state it."""
     if members is None:
         return None
     place = (members.get("epoch"), members.get("seq")) if isinstance(members, dict) else ()

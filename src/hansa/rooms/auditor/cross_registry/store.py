@@ -32,7 +32,7 @@ _ALL = "SELECT ledger_id, stated_in, surplus, deficit, compared_at FROM auditor_
 
 
 class ComparedPair(msgspec.Struct, frozen=True):
-    """The last comparison with a peer; minor units. `stated_in` is what the peer stated to have credited."""
+    """Last comparison with a peer; minor units. `stated_in` is the sum that the peer stated as credited."""
 
     stated_in: int
     surplus: int
@@ -49,7 +49,7 @@ class AtPlace(msgspec.Struct, frozen=True):
 
 
 async def last_at_place(tx: Tx, ledger_id: str) -> AtPlace:
-    """What the last comparison at a place left."""
+    """Return the result of the last comparison at a place."""
     row = await tx.fetchrow(
         "SELECT exact_surplus, exact_deficit, base_epoch, base_seq, base_amount FROM auditor_pair WHERE ledger_id = $1",
         ledger_id,

@@ -1,6 +1,6 @@
-"""Commit to what is owed: each audit cycle brings the tree to its snapshot.
+"""Commit to the liabilities: each audit cycle brings the tree to its snapshot.
 
-- Only accounts with events since the tree was made are looked at; the tree must then add up to what circulates, or it is built
+- Only accounts with events since the tree was made are looked at; the tree must then add up to the circulating units, or it is built
   anew. Accounts are placed anew once a day, by an audit from zero, and when places run short.
 - Balances that no tree can hold, or that do not add up, give no commitment; the verdict says that something is wrong.
 - The forest in memory belongs to one verdict: after a transaction that was rolled back it is read again.
@@ -51,7 +51,7 @@ def _is_before(stored: StoredTree, horizon: journal.Horizon) -> bool:
 async def _continued(
     tx: Tx, kept: KeptForest, stored: StoredTree, horizon: journal.Horizon, origin: Origin
 ) -> Commitment | None:
-    """The stored tree with what moved since, or None when it has no room."""
+    """Return the stored tree with the movements since, or None when it has no room."""
     moved: set[str] = set()
     async for moves in journal.fold_moves(tx, stored.origin.folded_from, horizon):
         moved.update(move.account for move in moves)

@@ -1,4 +1,4 @@
-"""Where the leaves of accounts are, and what they hold.
+"""Places of the leaves of accounts, and the parts of balances that the leaves hold.
 
 - Each account has two leaves at random places, one even and one odd. At a placement both are drawn without repetition; accounts that
   come later take leaves that are free, and a unique key on each keeps their places apart.

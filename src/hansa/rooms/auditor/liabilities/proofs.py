@@ -1,4 +1,4 @@
-"""Proofs out of the stored places: what leads from the leaves of an account to the root, and the public blocks."""
+"""Proofs out of the stored places: the path from the leaves of an account to the root, and the public blocks."""
 
 import asyncio
 from collections.abc import Sequence

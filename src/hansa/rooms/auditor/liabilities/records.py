@@ -11,7 +11,7 @@ from hansa.rooms import journal
 
 
 class Holdings(msgspec.Struct, frozen=True):
-    """Accounts with what they hold, column by column: their numbers in the ledger, names as UTF-8, minor units."""
+    """Accounts with their balances, column by column: their numbers in the ledger, names as UTF-8, minor units."""
 
     ids: "array[int]"
     names: list[bytes]
@@ -19,7 +19,7 @@ class Holdings(msgspec.Struct, frozen=True):
 
 
 class PlacedHoldings(Holdings, frozen=True):
-    """As `Holdings`, with the places of the leaves."""
+    """Holdings with the places of the leaves. See `Holdings`."""
 
     slots_a: "array[int]"
     slots_b: "array[int]"
@@ -59,7 +59,7 @@ FOREST: Slot[KeptForest] = Slot("auditor: forest of liabilities", build=lambda _
 
 @dataclass(frozen=True)
 class Commitment:
-    """A tree that adds up to what circulates, not stored yet. `placed_at` is None when accounts were placed anew."""
+    """Tree that adds up to the circulating units, not stored yet. `placed_at` is None when accounts were placed anew."""
 
     origin: Origin
     secret: bytes = field(repr=False)

@@ -137,7 +137,7 @@ async def owed_to(tx: Tx, accounts: Collection[str]) -> dict[int, tuple[str, int
 
 
 async def all_placed(tx: Tx, after: int) -> PlacedHoldings | None:
-    """As `owed`, for every placed account."""
+    """Return the columns of `owed` for every placed account."""
     row = await tx.fetchrow(_PLACED_AFTER, after, timeout=TREE_SECONDS)
     if row is None or not row["ids"]:
         return None
@@ -191,7 +191,7 @@ async def add_late(tx: Tx, accounts: Sequence[Placed]) -> None:
 
 
 async def update(tx: Tx, accounts: Sequence[Placed]) -> None:
-    """Store what placed accounts hold now."""
+    """Store the present holdings of placed accounts."""
     changed = await tx.execute(
         _UPDATE, [one.id for one in accounts], [one.balance for one in accounts], timeout=TREE_SECONDS
     )

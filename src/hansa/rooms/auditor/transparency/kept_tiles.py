@@ -21,7 +21,7 @@ class KeptTiles:
         self._kept_bytes = 0
 
     async def read(self, level: int | None, number: int, width: int | None) -> bytes:
-        """As `proofs.read_tile`. Raises: TileUnknown, Unavailable."""
+        """Return the tile of `proofs.read_tile`, from memory where kept. Raises: TileUnknown, Unavailable."""
         tile = (level, number, width)
         if tile in self._kept:
             self._kept.move_to_end(tile)

@@ -22,7 +22,7 @@ def frame_of(origin: str) -> str:
 
 
 def checkpoint_text(origin: str, size: int, root: bytes) -> str:
-    """What is signed."""
+    """Return the text that is signed."""
     return f"{origin}\n{size}\n{b64encode(root).decode()}\n"
 
 

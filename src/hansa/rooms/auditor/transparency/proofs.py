@@ -54,7 +54,7 @@ async def read_checkpoint(tx: Tx, least_size: int = 0) -> tuple[int, str]:
 
 
 def _with_lines(note: str, lines: Sequence[str]) -> str:
-    """Of very many witnesses the shorter Ed25519 lines come first, as a verifier reads notes of a limited length."""
+    """Append the lines to the note, within the length that a verifier reads. With very many witnesses, the shorter Ed25519 lines come first."""
     for line in lines:
         if len(note) + len(line) < NOTE_MAX_CHARACTERS:
             note += f"{line}\n"
@@ -98,7 +98,7 @@ async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], st
 
 
 async def prove_growth(tx: Tx, old_size: int) -> Growth:
-    """As `prove_consistency`, without cosignatures; from nothing where there were never so many leaves. Raises: LogEmpty."""
+    """Return the proof of `prove_consistency` without cosignatures; from nothing where there were never so many leaves. Raises: LogEmpty."""
     size, note = await _bare_checkpoint(tx)
     begin = old_size if old_size <= size else 0
     return Growth(begin, size, await _path(tx, begin, size), note)

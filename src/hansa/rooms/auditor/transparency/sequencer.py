@@ -1,4 +1,4 @@
-"""The only writer of the log: takes what is committed out of the outbox, appends it, and signs a checkpoint.
+"""Append committed records from the outbox to the log, and sign a checkpoint. The sequencer is the only writer of the log.
 
 It is one transaction at READ COMMITTED whose first statement locks the log: leaves, nodes and checkpoint commit together, so
 every leaf of the log is covered by its newest checkpoint.
@@ -20,7 +20,7 @@ LEAVES_AT_ONCE = 5_000
 
 
 async def append_and_sign(tx: Tx, frame: str, size: int, keys: Sequence[Ed25519PrivateKey]) -> int:
-    """Append what waits, and sign the checkpoint with these keys. Returns how many leaves were appended.
+    """Append the pending records, and sign the checkpoint with these keys. Returns how many leaves were appended.
 
     The log is locked and has `size` leaves (`lock_log`).
     """

@@ -1,6 +1,6 @@
 """Ask the witnesses of the own log to cosign its newest checkpoint, as soon as it is signed. No cycle waits for them.
 
-Each witness is asked by itself, a peer over mutual TLS; what it answers is kept when its cosignature is valid. A witness that knows
+Each witness is asked by itself, a peer over mutual TLS; its answer is kept when its cosignature is valid. A witness that knows
 another size names it, and is asked once more with a proof from there. A checkpoint is published once a majority has cosigned
 it, or as many as the one before.
 """
@@ -70,7 +70,7 @@ async def all_witnesses(tx: Tx, settings: Settings) -> list[Witness]:
 
 
 async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
-    """The witnesses of the own log, each with what it cosigned last."""
+    """Return the witnesses of the own log, each with its last cosignature."""
     found = await store.log_witnesses(tx)
     return [(one, found.get(one.name)) for one in await all_witnesses(tx, settings)]
 
@@ -85,7 +85,7 @@ async def own_policy(tx: Tx, settings: Settings) -> str:
 
 
 async def ask_witnesses(runtime: Runtime) -> None:
-    """Ask each witness for its cosignature; what has arrived is kept each half second, so that a slow one delays no other."""
+    """Ask each witness for its cosignature; the answers received are stored each half second, so that a slow one delays no other."""
     asked = await runtime.database.read(lambda tx: all_witnesses(tx, runtime.settings))
     if not asked:
         return
@@ -138,7 +138,7 @@ async def _keep(runtime: Runtime, answers: Sequence[Cosigned | tuple[str, str] |
 async def _ask(
     runtime: Runtime, growths: _Growths, witness: Witness, old_size: int
 ) -> Cosigned | tuple[str, str] | None:
-    """What the witness cosigned, or its name and why it did not; None while the log is empty."""
+    """Return the cosignature of the witness, or its name and why it did not cosign; None while the log is empty."""
     try:
         return await _cosigned_by(runtime, growths, witness, old_size)
     except LogEmpty:

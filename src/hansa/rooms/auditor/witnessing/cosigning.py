@@ -1,4 +1,4 @@
-"""Cosign the checkpoints of other logs (C2SP tlog-witness): compare with what was cosigned last, and record, in one step.
+"""Cosign the checkpoints of other logs (C2SP tlog-witness): compare with the last cosigned one, and record, in one step.
 
 Its size of a log never falls, and it never signs two trees of one log
 that are not one the beginning of the other.
@@ -48,13 +48,13 @@ def keys_by_origin(settings: Settings) -> Mapping[str, Sequence[bytes]]:
 
 
 async def read_witness(tx: Tx, frame: str) -> tuple[WitnessKeys, list[WitnessedLog]]:
-    """The public keys of this witness, and what it cosigned last of each log, by one statement. Raises: WitnessKeySealed."""
+    """Return the public keys of this witness, and its last cosigned checkpoint of each log, by one statement. Raises: WitnessKeySealed."""
     public_keys, logs = await store.witness(tx)
     return current_keys(frame, public_keys), logs
 
 
 class KnownLogs:
-    """What the cosignatures of this process left of each log, and the opened keys: the next one of a log is one statement.
+    """Last cosigned checkpoint of each log in this process, and the opened keys: the next one of a log is one statement.
 
     Nothing counts by it alone: it is compared with the database when a checkpoint is recorded.
     """
@@ -65,12 +65,12 @@ class KnownLogs:
         self._opened: list[CosigningKey] = []
 
     def at(self, origin: str, size: int) -> BeforeCosigning | None:
-        """What is known of a log whose last cosigned checkpoint has this size."""
+        """Return the record of a log whose last cosigned checkpoint has this size, or None."""
         found = self._logs.get(origin)
         return found if found is not None and found.size == size else None
 
     def keep(self, origin: str, known: BeforeCosigning) -> None:
-        """Keep what a log is at now."""
+        """Keep the present record of a log."""
         if len(self._logs) >= KNOWN_MAX:
             self._logs.clear()
         self._logs[origin] = known

@@ -1,6 +1,6 @@
-"""Whether two checkpoints that a log signed belong to one log (C2SP tlog-checkpoint), without I/O.
+"""Comparison of two checkpoints that a log signed: whether they belong to one log (C2SP tlog-checkpoint). No I/O.
 
-Each witness sees the log as it was shown to it. Two witnesses compare what they were shown: of one size the roots are equal, or
+Each witness sees the log as it was shown to it. Two witnesses compare their checkpoints: of one size the roots are equal, or
 the log has forked; of two sizes each has to be the beginning of the checkpoint that the log shows now.
 """
 
@@ -23,7 +23,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Growth(msgspec.Struct, frozen=True):
-    """What the log answers about an older size: its present checkpoint, and the hashes that lead there."""
+    """Answer of the log about an older size: its present checkpoint, and the hashes that lead there."""
 
     size: int
     root: bytes

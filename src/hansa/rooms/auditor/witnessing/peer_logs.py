@@ -1,4 +1,4 @@
-"""Peers as witnesses: their logs are cosigned here, they are asked to cosign the own log, and what each was shown is compared.
+"""Peers as witnesses: each side cosigns the other's log, and both compare the checkpoints that each was shown.
 
 Keys are read from each peer itself, over mutual TLS. A key that its peer does not state any more in a hint counts no more when
 the hint is answered. A fork is kept with both signed copies; nothing is decided by it.
@@ -111,9 +111,9 @@ async def list_forks(tx: Tx) -> list[KeptFork]:
 
 
 async def follow_in_turns(runtime: Runtime) -> None:
-    """The job: as `follow_peers`, in every second minute: of two peers one reads the other, and in the next minute the other one.
+    """Run `follow_peers` in every second minute: of two peers one reads the other, and in the next minute the other one.
 
-    What the two compare is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
+    The comparison is the same, whichever of them reads. Peers whose keys are due to be read are read in any minute.
     """
     minute = int((await runtime.database.query(clock.now)).timestamp()) // FOLLOW_SECONDS
     await follow_peers(runtime, minute)
@@ -123,7 +123,7 @@ async def follow_peers(runtime: Runtime, minute: int | None = None) -> None:
     """Read the keys of each active peer every ten minutes, and compare with it every log that both cosign.
 
     With `minute` only those whose turn it is. A new key of a log signs beside the former one for days. A new key of a witness is in
-    what is compared: both are read at once then.
+    the comparison: both are read at once then.
     """
     known = await runtime.database.query(store.newly_read)
     found = [peer for peer in await runtime.database.query(federation.peers) if peer.is_open]
@@ -240,7 +240,7 @@ async def _compare(
     origin: str,
     others: Sequence[federation.PeerRecord],
 ) -> None:
-    """Compare what this registry was shown of a log with what the peer was shown."""
+    """Compare the checkpoint of a log that this registry was shown with the one that the peer was shown."""
     answer = await _get(runtime, peer, f"/witness/checkpoint?{urlencode({'origin': origin})}")
     own = await runtime.database.read(lambda tx: store.seen(tx, origin))
     keys = await runtime.database.read(lambda tx: store.keys_of_peer_log(tx, origin))

@@ -23,7 +23,7 @@ class WitnessedLog(msgspec.Struct, frozen=True):
 
 
 class LogWitness(msgspec.Struct, frozen=True):
-    """What a witness of the own log cosigned last, a line by each of its keys; `trouble` is how the last request failed."""
+    """Last cosignature of a witness of the own log, a line by each of its keys; `trouble` is how the last request failed."""
 
     name: str
     size: int | None
@@ -68,7 +68,7 @@ class NewCheckpoint(NamedTuple):
 
 
 class BeforeCosigning(NamedTuple):
-    """What was cosigned last of a log, and the keys of the log of its peer as they are stored.
+    """Last cosigned checkpoint of a log, and the keys of the log of its peer as they are stored.
 
     `sealed_keys` are those that cosign, public half and sealed private half.
     """
@@ -104,7 +104,7 @@ class Witness(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What its cosignatures are named."""
+        """Return the name in its cosignatures."""
         return self.keys[0].name
 
     def key_of(self, kind: bytes) -> VerifierKey | None:

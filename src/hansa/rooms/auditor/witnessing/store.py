@@ -142,7 +142,7 @@ async def forget_retired_keys(tx: Tx, days: int) -> None:
 
 
 async def before_cosigning(tx: Tx, origin: str, days: int) -> BeforeCosigning:
-    """What a checkpoint of a log is judged by, and cosigned with: one statement."""
+    """Return the record by which a checkpoint of a log is judged and cosigned, by one statement."""
     row = await tx.fetchrow(_BEFORE_COSIGNING, origin, frame_of(origin), days)
     assert row is not None
     return BeforeCosigning(
@@ -169,7 +169,7 @@ async def record(tx: Tx, known: BeforeCosigning, new: NewCheckpoint, days: int) 
 
 
 async def witness(tx: Tx) -> tuple[list[bytes], list[WitnessedLog]]:
-    """The public halves of the current keys, and what was cosigned last of each log."""
+    """Return the public halves of the current keys, and the last cosigned checkpoint of each log."""
     rows = await tx.fetch(_WITNESS)
     logs = [
         WitnessedLog(row["origin"], row["size"], row["root"], row["cosigned_at"])
@@ -186,7 +186,7 @@ async def known_sizes(tx: Tx) -> dict[str, int]:
 
 
 async def keep_cosignatures(tx: Tx, found: Sequence[Cosigned]) -> None:
-    """Record what witnesses cosigned; each is named once."""
+    """Record the cosignatures of witnesses; each is named once."""
     rows = [(one.name, one.size, "\n".join(one.lines), one.timestamp) for one in found]
     await tx.execute(_KEEP_LINES, *map(list, zip(*rows, strict=True)))
 
@@ -256,7 +256,7 @@ async def withdraw_log_keys(tx: Tx, ledger_id: str | None, left: Sequence[Verifi
 
 
 async def roots(tx: Tx) -> dict[str, tuple[int, str]]:
-    """Size and root, in hex, of what was cosigned last, by origin."""
+    """Return size and root, in hex, of the last cosigned checkpoint, by origin."""
     rows = await tx.fetch("SELECT origin, size, root FROM auditor_witnessed_log")
     return {row["origin"]: (row["size"], row["root"].hex()) for row in rows}
 
