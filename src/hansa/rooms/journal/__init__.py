@@ -1,4 +1,4 @@
-"""The journal: append-only, in the same commit as what it records."""
+"""Journal: append-only, in the same commit as the facts it records."""
 
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.rooms.journal.append import append

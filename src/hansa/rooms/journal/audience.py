@@ -1,4 +1,4 @@
-"""Which part of an event a reader sees; every public reading of the journal goes through here.
+"""Parts of an event that a reader sees; every public reading of the journal goes through here.
 
 - Internal readers see the whole event and do not come here.
 - The public sees types, parties and amounts. Members that an event type withholds are absent, private types are left out.

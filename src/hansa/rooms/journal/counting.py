@@ -1,4 +1,4 @@
-"""How many events there are: counters of what is settled, and the few newer ones counted anew."""
+"""Number of events: counters of the settled ones, and the few newer ones counted anew."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -69,7 +69,7 @@ async def count_events(tx: Tx, event_type: str | None) -> int:
 
 
 async def count_settled(tx: Tx) -> None:
-    """Add to the counters what became settled since the last time, in order and not too much at once."""
+    """Add to the counters the events that became settled since the last time, in order and with a limit for each run."""
     counted = await counting_store.lock_counted(tx)
     horizon = await counting_store.horizon(tx, counted, COUNTED_AT_ONCE)
     await counting_store.count_between(tx, counted, horizon)

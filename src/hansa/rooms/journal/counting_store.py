@@ -61,7 +61,7 @@ async def lock_counted(tx: Tx) -> int:
 
 
 async def horizon(tx: Tx, counted: int, at_most: int) -> int:
-    """Up to which transaction to count next: what is settled, about `at_most` events of it."""
+    """Return the transaction to count up to next: settled events, about `at_most` of them."""
     xid: int = await tx.fetchval(_HORIZON, counted, at_most)
     return xid
 

@@ -1,4 +1,4 @@
-"""What the process needs to know of the journal."""
+"""Descriptor of the journal for the process."""
 
 from contextlib import AbstractAsyncContextManager
 

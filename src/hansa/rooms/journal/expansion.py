@@ -21,7 +21,7 @@ def events_of(rows: str) -> str:
 
 
 def own_events_of(rows: str) -> str:
-    """As `events_of`, of rows of rare types, each of which is one event: nothing is to be expanded. `rows` selects `e.*`."""
+    """Return a relation of the events of `rows`, which selects `e.*` of rare types: each is one event and is not expanded as in `events_of`."""
     return f"({rows}) event"
 
 

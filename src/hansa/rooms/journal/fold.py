@@ -1,4 +1,4 @@
-"""What the log alone says: supply and balances recomputed from events, without a look at any balance.
+"""Readings of the log alone: supply and balances recomputed from events, without a look at any balance.
 
 A fold may begin where an earlier one ended (`FoldedFrom`). It marks settled events, which no later fold may count again,
 from those whose transactions are still among open ones.
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Horizon(msgspec.Struct, frozen=True):
-    """What a snapshot sees: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
+    """View of a snapshot: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
 
     `cluster` identifies the database cluster: transaction ids mean nothing in another one.
     """
@@ -50,7 +50,7 @@ class Horizon(msgspec.Struct, frozen=True):
 
 
 class FoldedFrom(msgspec.Struct, frozen=True):
-    """Where a fold begins: at transaction `position`, without the events up to `relics_to_seq`."""
+    """Beginning of a fold: transaction `position`, without the events up to `relics_to_seq`."""
 
     position: int
     relics_to_seq: int
@@ -103,7 +103,7 @@ async def fold_supply(tx: Tx, since: FoldedFrom, seen: Horizon) -> SupplyFold:
 
 
 class WholeFold(msgspec.Struct, frozen=True):
-    """What all ledger events add up to; the numbers of their transactions are those of `RECORDED_TRANSACTIONS`."""
+    """Sums of all ledger events; the numbers of their transactions are those of `RECORDED_TRANSACTIONS`."""
 
     supply: SupplyFold
     moves: AsyncIterator[list[Move]]
@@ -111,7 +111,7 @@ class WholeFold(msgspec.Struct, frozen=True):
 
 
 async def fold_whole(tx: Tx, seen: Horizon) -> WholeFold:
-    """As `fold_supply` and `fold_moves` from `ORIGIN`, with fewer readings of the log. The transaction may write."""
+    """Return the results of `fold_supply` and `fold_moves` from `ORIGIN`, with fewer readings of the log. The transaction may write."""
     bounds, seed = _bounds(ORIGIN, seen), secrets.randbits(63)
     await fold_whole_store.add_up(tx, bounds, seed)
     return WholeFold(
@@ -132,7 +132,7 @@ def _supply(records: Sequence[asyncpg.Record]) -> SupplyFold:
 
 
 class TypedSupply(msgspec.Struct, frozen=True):
-    """What the typed events of issuing and destroying units add up to, in minor units."""
+    """Sums of the typed events of issuing and destroying units, in minor units."""
 
     issued: Minor
     destroyed: Minor
@@ -144,13 +144,13 @@ class TypedSupply(msgspec.Struct, frozen=True):
 
 
 async def typed_supply(tx: Tx) -> TypedSupply:
-    """What the typed events that this snapshot sees add up to: those of issues and burns, and those of rulings."""
+    """Return the sums of the typed events that this snapshot sees: those of issues and burns, and those of rulings."""
     row = await fold_store.sum_typed_supply(tx)
     return TypedSupply(Minor(int(row["issued"])), Minor(int(row["destroyed"])))
 
 
 def fold_moves(tx: Tx, since: FoldedFrom, seen: Horizon) -> AsyncIterator[list[Move]]:
-    """As `fold_supply`, for each bucket of each account, some at a time."""
+    """Yield the sums of `fold_supply` for each bucket of each account, some at a time."""
     return fold_store.fold_moves(tx, _bounds(since, seen))
 
 

@@ -143,7 +143,7 @@ WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
 
 
 class Move(msgspec.Struct, frozen=True):
-    """What ledger events added to one bucket of an account, in minor units: settled ones, and the others."""
+    """Sum of the ledger events in one bucket of an account, in minor units: settled ones, and the others."""
 
     account: str
     bucket: str
@@ -152,7 +152,7 @@ class Move(msgspec.Struct, frozen=True):
 
 
 async def read_horizon(tx: Tx) -> asyncpg.Record:
-    """What this snapshot sees of the order of transactions."""
+    """Return the order of transactions that this snapshot sees."""
     row = await tx.fetchrow(_HORIZON)
     assert row is not None
     return row
@@ -164,14 +164,14 @@ async def fold_supply(tx: Tx, bounds: Bounds) -> list[asyncpg.Record]:
 
 
 async def sum_typed_supply(tx: Tx) -> asyncpg.Record:
-    """What the events of issuing and of destroying add up to, from the first one on."""
+    """Return the sums of the events of issuing and of destroying, from the first one on."""
     row = await tx.fetchrow(_TYPED, UNIT, timeout=FOLD_SECONDS)
     assert row is not None
     return row
 
 
 def fold_moves(tx: Tx, bounds: Bounds) -> AsyncIterator[list[Move]]:
-    """What each bucket gained or lost, some at a time."""
+    """Yield the gain or loss of each bucket, some at a time."""
     return moves_of(tx, _MOVES, *bounds, UNIT)
 
 

@@ -1,6 +1,6 @@
-"""A fold from the first event on: each form of the log is added up once, for all that is asked of it.
+"""Fold from the first event on: each form of the log is added up once, for all the sums requested.
 
-The sums have their own tables, which end with the transaction: what is read a piece at a time is computed by one process alone,
+The sums have their own tables, which end with the transaction: a reading a piece at a time is computed by one process alone,
 and a table by several. The results are those of `fold_store`, whatever the events are.
 """
 
@@ -102,12 +102,12 @@ async def add_up(tx: Tx, bounds: Bounds, seed: int) -> None:
 
 
 async def read_supply(tx: Tx) -> list[asyncpg.Record]:
-    """As `fold_store.fold_supply`."""
+    """Return the rows of `fold_store.fold_supply`."""
     return await tx.fetch(_SUPPLY, timeout=FOLD_SECONDS)
 
 
 async def read_moves(tx: Tx, bounds: Bounds) -> AsyncIterator[list[Move]]:
-    """As `fold_store.fold_moves`."""
+    """Yield the moves of `fold_store.fold_moves`."""
     await _keep(tx, _MOVED_TABLE, _MOVES, *bounds)
     async for moves in moves_of(tx, f"SELECT * FROM {_MOVED_TABLE}"):  # noqa: S608
         yield moves

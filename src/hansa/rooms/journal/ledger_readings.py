@@ -1,4 +1,4 @@
-"""What the journal shows of the ledger, which is a room above: a slot that the ledger fills."""
+"""Ledger readings of the journal: a slot that the ledger, a room above, fills."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Protocol
@@ -19,7 +19,7 @@ class AccountKey(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What one bucket of an account holds, in minor units; never nothing."""
+    """Content of one bucket of an account, in minor units; never nothing."""
 
     account: str
     bucket: str
@@ -48,10 +48,10 @@ class KeysOfAccount(Protocol):
 
 
 class LedgerReadings(msgspec.Struct, frozen=True):
-    """What fills the slot.
+    """Functions that fill the slot.
 
-    `keys_of_account` answers the keys of an account in the order of its history, `count_of_account` how many there are.
-    `balances(tx)` yields what every bucket holds, ordered by account and bucket as bytes.
+    `keys_of_account` returns the keys of an account in the order of its history, `count_of_account` how many there are.
+    `balances(tx)` yields the content of every bucket, ordered by account and bucket as bytes.
     """
 
     keys_of_account: KeysOfAccount

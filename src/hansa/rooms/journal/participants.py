@@ -1,9 +1,9 @@
-"""The events in which a DID takes part, in order or against it.
+"""Events in which a DID takes part, in order or in reverse order.
 
 Two streams, each in an order of its own:
-- what is filed under the DID, except by the ledger, in the order of the log;
-- the transactions of its account in the order of its history, of each the LedgerBalanceChanged and what was recorded right
-  behind it and names the DID.
+- the events filed under the DID, except by the ledger, in the order of the log;
+- the transactions of its account in the order of its history, of each the LedgerBalanceChanged and the events recorded right
+  behind it that name the DID.
 They are merged by sequence number. Forward, filed events are shown up to the oldest open transaction, so that nothing can
 come to stand behind a cursor.
 """
@@ -25,7 +25,7 @@ SKIPPED_AT_ONCE = 1000
 
 
 class ParticipantFilter(msgspec.Struct, frozen=True):
-    """Which events of a DID; a cursor takes the place of the offset."""
+    """Filter of the events of a DID; a cursor takes the place of the offset."""
 
     did: str
     frame: str
@@ -66,14 +66,14 @@ async def events_by_participant(
 
 
 class PlacedEvent(msgspec.Struct, frozen=True):
-    """An event, and the cursor of what follows it."""
+    """Event with the cursor of the events after it."""
 
     event: StoredEvent
     position: str
 
 
 class PlacedPage(msgspec.Struct, frozen=True):
-    """Events with a cursor each; `position` is the cursor of what follows the page, `is_last` when nothing does now."""
+    """Events with a cursor each; `position` is the cursor of the events after the page, `is_last` when there are none now."""
 
     events: Sequence[PlacedEvent]
     position: str
@@ -89,7 +89,7 @@ async def placed_events(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerR
 
 
 async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> str:
-    """The cursor of what follows everything that is visible now."""
+    """Return the cursor of the events after every one that is visible now."""
     newest = ParticipantFilter(did, frame, limit=1, sort_order="desc")
     beyond = _Reached(BIGGEST, BIGGEST, BIGGEST, BIGGEST)
     moved = await _moved(tx, newest, beyond, ledger, newest_first=True)
@@ -99,9 +99,9 @@ async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) ->
 
 
 async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
-    """How many events there are in all.
+    """Return how many events there are in all.
 
-    What each transaction leaves is known unless emission policies were changed; then they are counted one by one.
+    The events of each transaction are known unless emission policies were changed; then they are counted one by one.
     """
     filed = await store.count_filed(tx, did)
     if await store.records_every_transfer(tx):
@@ -125,7 +125,7 @@ async def _next_page(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerRead
 async def _read(
     tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings
 ) -> tuple[_Reached, list[tuple[StoredEvent, _Reached]]]:
-    """Where the page begins, and its events with how far both streams are read after each."""
+    """Return the beginning of the page, and its events with how far both streams are read after each."""
     newest_first = event_filter.sort_order == "desc"
     start = _Reached(
         *(unseal(event_filter.cursor, 4) if event_filter.cursor else [BIGGEST if newest_first else 0] * 4)

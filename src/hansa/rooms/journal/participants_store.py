@@ -77,7 +77,7 @@ _BESIDE_A_MOVEMENT = [
 
 
 async def filed_under(tx: Tx, did: str, place: Place, limit: int, *, newest_first: bool) -> list[StoredEvent]:
-    """The next events that are filed under a DID, without what the ledger recorded."""
+    """Return the next events that are filed under a DID, without those that the ledger recorded."""
     statement = _FILED_BEFORE if newest_first else _FILED_AFTER
     return stored(await tx.fetch(statement, did, *place, limit))
 
@@ -103,7 +103,7 @@ async def of_keys(
     limit: int,
     newest_first: bool,
 ) -> list[tuple[int, StoredEvent]]:
-    """The movements with these keys, and what names `did` behind each; each with its position."""
+    """Return the movements with these keys, and the events behind each that name `did`; each with its position."""
     positions, names = [position for position, _ in keys], [key for _, key in keys]
     statement = _OLDER_OF_KEYS if newest_first else _NEWER_OF_KEYS
     rows = await tx.fetch(statement, did, positions, names, beyond_seq, limit)
@@ -123,6 +123,6 @@ async def count_of_keys(tx: Tx, did: str, keys: Sequence[str]) -> int:
 
 
 async def records_every_transfer(tx: Tx) -> bool:
-    """Return whether no policy ever kept out what is recorded beside a movement."""
+    """Return whether no policy ever kept out the events recorded beside a movement."""
     left_out: bool = await tx.fetchval(_LEFT_OUT, _BESIDE_A_MOVEMENT)
     return not left_out

@@ -1,4 +1,4 @@
-"""Who takes part in an event."""
+"""Parties of an event: the agents and system accounts that take part in it."""
 
 from collections.abc import Mapping
 from typing import Any

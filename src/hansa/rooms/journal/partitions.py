@@ -1,4 +1,4 @@
-"""One partition of the log for each month, made ahead of time; what comes in a month without one lands in the default."""
+"""One partition of the log for each month, made ahead of time; events of a month without one are stored in the default partition."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 

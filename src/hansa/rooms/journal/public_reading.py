@@ -20,7 +20,7 @@ READS_MAX = 10
 
 
 class PublicFilter(msgspec.Struct, frozen=True):
-    """Which events: of one type, of one DID, of both, or all; `cursor` is the `older` of the page before."""
+    """Filter of public events: of one type, of one DID, of both, or all; `cursor` is the `older` of the page before."""
 
     frame: str
     limit: int
@@ -30,7 +30,7 @@ class PublicFilter(msgspec.Struct, frozen=True):
 
 
 class PublicPage(msgspec.Struct, frozen=True):
-    """Events, newest first. `older` leads to what stands before them, None at the beginning of the log.
+    """Events, newest first. `older` leads to the events before them, None at the beginning of the log.
 
     `live_from` is a position before everything that may still be committed: a stream that starts there misses nothing and
     may repeat events of this page.
@@ -55,7 +55,7 @@ async def find_public_event(tx: Tx, sequence: int) -> StoredEvent | None:
 
 
 async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[StoredEvent]:
-    """What a ledger transaction recorded, its movement first; empty for a transaction that does not exist."""
+    """Return the events that a ledger transaction recorded, its movement first; empty for a transaction that does not exist."""
     events = await participants_store.of_transaction(tx, ledger_key(frame, tx_id))
     return _seen(events)
 

@@ -1,7 +1,7 @@
 """Reading the log in its order: by transaction, then by sequence number.
 
-Going forward shows what stands before the oldest open transaction, so that nothing can come to stand behind a cursor.
-Going backward shows all that is committed.
+Going forward shows the events before the oldest open transaction, so that no event can be added behind a cursor.
+Going backward shows all committed events.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class EventsPage(msgspec.Struct, frozen=True):
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """Which events of the log; a cursor takes the place of the offset."""
+    """Filter of the events of the log; a cursor takes the place of the offset."""
 
     limit: int
     offset: int = 0

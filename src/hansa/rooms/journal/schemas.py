@@ -105,7 +105,7 @@ class OwnEventsPage(LazyModel):
 
     @classmethod
     def of(cls, page: participants.PlacedPage, did: str) -> "OwnEventsPage":
-        """The page as the agent sees it; what it may not see is left out."""
+        """Return the page as the agent sees it; events that it may not see are left out."""
         shown = [(seen_by(placed.event, {did}), placed.position) for placed in page.events]
         return cls(
             items=[

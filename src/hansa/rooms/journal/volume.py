@@ -1,4 +1,4 @@
-"""What is paid between accounts, by day: a table that a job brings up to date with what is settled."""
+"""Volume paid between accounts, by day: a table that a job brings up to date with the settled events."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -29,7 +29,7 @@ _BY_DAY = "SELECT day, payments, amount::bigint AS amount FROM journal_volume OR
 
 
 class DayVolume(msgspec.Struct, frozen=True):
-    """What was paid on a day (UTC), without fees; amount in minor units."""
+    """Volume paid on a day (UTC), without fees; amount in minor units."""
 
     day: date
     payments: int
@@ -37,7 +37,7 @@ class DayVolume(msgspec.Struct, frozen=True):
 
 
 async def add_settled_volume(tx: Tx) -> None:
-    """Add what became settled since the last time, in order and not too much at once."""
+    """Add the volume that became settled since the last time, in order and with a limit for each run."""
     counted: int = await tx.fetchval("SELECT before_xid FROM journal_volume_counted FOR UPDATE")
     horizon = await counting_store.horizon(tx, counted, ADDED_AT_ONCE)
     if horizon > counted:

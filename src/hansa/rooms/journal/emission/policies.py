@@ -21,7 +21,7 @@ async def list_policies(tx: Tx) -> tuple[list[rules.Policy], bool]:
 async def change_policy(
     tx: Tx, event_type: str, change: Mapping[str, Any], administrator: Developer
 ) -> rules.Policy:
-    """Change what the policy of a type says; a type without one gets it. Raises: EmissionRequired."""
+    """Change members of the policy of a type; a type without one gets it. Raises: EmissionRequired."""
     before = await store.lock_policy(tx, event_type)
     after = rules.changed(event_type, before.rule, change)
     await record_admin_act(tx, administrator, act="emission_policy.change", subject=event_type)
@@ -39,7 +39,7 @@ async def change_policy(
 
 
 async def settle_policies(tx: Tx, *, fail_closed: bool, registry_did: str) -> None:
-    """Give every event type of this version its policy where it has none, and write what becomes of other events.
+    """Give every event type of this version its policy where it has none, and write the default for other events.
 
     A policy that was set before its type had to be recorded always is corrected. Every process does so when it starts;
     the last one decides. `registry_did` is the account of facts about the registry itself.

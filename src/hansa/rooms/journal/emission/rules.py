@@ -1,4 +1,4 @@
-"""What may be decided about an event type."""
+"""Decisions that are allowed about an event type."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,7 +17,7 @@ FOLDED = frozenset({"LedgerBalanceChanged", "ProjectionSnapshot"})
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What the policy of one event type says; a null says nothing."""
+    """Members of the policy of one event type; a null decides nothing."""
 
     emit_from_teg: bool | None = None
     emit_from_registry: bool | None = None
@@ -33,7 +33,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 def first_policies() -> dict[str, Rule]:
-    """What is said of each event type before anybody changes it: its own side may record it."""
+    """Return the rule of each event type before anybody changes it: its own side may record it."""
     own_side = {
         kind.__name__: Rule(
             emit_from_teg=True if kind.source == "ledger" else None,

@@ -58,7 +58,7 @@ async def lock_policy(tx: Tx, event_type: str) -> Policy:
 
 
 async def write_policy(tx: Tx, event_type: str, rule: Rule) -> Policy:
-    """Write what a locked policy says."""
+    """Write the rule of a locked policy."""
     row = await tx.fetchrow(
         _WRITE, event_type, rule.emit_from_teg, rule.emit_from_registry, rule.skip_in_projection
     )
@@ -78,7 +78,7 @@ async def write_missing(tx: Tx, defaults: Mapping[str, Rule]) -> None:
 
 
 async def correct_required(tx: Tx, required: Mapping[str, tuple[Side, ...]]) -> None:
-    """Switch on what these types must record, where a policy says otherwise."""
+    """Switch on the records that these types require, where a policy says otherwise."""
     await tx.executemany(
         _CORRECT,
         [(name, "emit_from_teg" in sides, "emit_from_registry" in sides) for name, sides in required.items()],

@@ -1,4 +1,4 @@
-"""What a socket was opened with: a token, or a ticket that stands for one. It is judged anew whenever it counts."""
+"""Credential with which a socket was opened: a token, or a ticket in its place. It is judged anew whenever it counts."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
@@ -70,7 +70,7 @@ class Bearer:
         """The DID of the holder when it is an agent; known once judged."""
 
     async def evaluate(self, channels: Collection[str] = ()) -> rules.Follower:
-        """Who it is now, as far as these channels ask. Raises: Unauthorized, Forbidden, Unavailable."""
+        """Return the present follower, as far as these channels need it. Raises: Unauthorized, Forbidden, Unavailable."""
         if self._token is None:
             return rules.Follower()
         caller = await check_developer_or_agent(self._runtime, self._token)
@@ -88,7 +88,7 @@ class Bearer:
 
 
 async def bearer_of(runtime: Runtime, given: Sequence[str]) -> Bearer:
-    """The holder of what a query gave as `token`, judged once.
+    """Return the holder of the values that a query gave as `token`, judged once.
 
     Raises: Unauthorized, Forbidden, Unavailable.
     """

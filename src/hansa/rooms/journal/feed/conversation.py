@@ -1,4 +1,4 @@
-"""What a client says on its socket, and what ends the conversation."""
+"""Messages of a client on its socket, and the causes that end the conversation."""
 
 import asyncio
 from contextlib import suppress
@@ -87,7 +87,7 @@ class Conversation:
             raise ActionUnknown
 
     async def _watch(self) -> None:
-        """Keep alive what is silent. Returns when the credential has ended, or the last message was not received."""
+        """Keep a silent connection alive. Returns when the credential has ended, or the last message was not received."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(SILENT_SECONDS):

@@ -1,4 +1,4 @@
-"""What waits for one reader of the public stream. No writer waits for a reader: one that falls behind is ended."""
+"""Queue of messages for one reader of the public stream. No writer waits for a reader: one that falls behind is ended."""
 
 import asyncio
 from collections import deque
@@ -38,7 +38,7 @@ class ListenerQueue:
             self._has_news.set()
 
     def end(self) -> None:
-        """Drop what waits and notify the reader that nothing more comes."""
+        """Drop the queued messages and notify the reader that nothing more comes."""
         self.is_over = True
         self._waiting.clear()
         self._has_news.set()

@@ -32,7 +32,7 @@ class LiveFeed:
     """Sends each event once to every reader that subscribed to one of its channels.
 
     A replay is complete up to the last event sent when its reader is entered under the channel, and nothing interrupts
-    the two: what a replay ends with and what the live stream begins with meet without a gap and without a repetition.
+    the two: the end of a replay and the beginning of the live stream meet without a gap and without a repetition.
     """
 
     def __init__(self, database: Database, *, frame: str, ledger: LedgerReadings, health: JobHealth) -> None:

@@ -1,4 +1,4 @@
-"""What the feed says, framed for the wire."""
+"""Messages of the feed, framed for the wire."""
 
 from typing import Any
 from uuid import UUID

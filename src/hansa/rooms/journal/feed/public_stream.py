@@ -1,7 +1,7 @@
 """Public events as server-sent events (WHATWG HTML, 9.2), from a position on.
 
 - The id of each message is a position of the log. A reader that returns with the last id it received (`Last-Event-ID`)
-  receives what was committed since, once and in order, and then what is committed from then on.
+  receives the events committed since, once and in order, and then those committed from then on.
 - Where more was missed than is read for one reader, a message `gap` says so, and the stream goes on from now.
 - A silent stream sends a comment and its position at intervals, so that no proxy ends it and the position stays new.
 """
@@ -28,7 +28,7 @@ READ_AT_ONCE = 500
 
 
 class StreamFilter(msgspec.Struct, frozen=True):
-    """Which events, and after which position; without one, from now on."""
+    """Filter of a stream by event type and DID, and the position after which it begins; without one, from now on."""
 
     event_type: str | None = None
     did: str | None = None
@@ -68,7 +68,7 @@ async def event_stream(feed: LiveFeed, database: Database, query: StreamFilter) 
 async def _missed(
     database: Database, after: Place, until: Place, queue: ListenerQueue
 ) -> AsyncIterator[bytes]:
-    """What was committed after a position up to another one; both are of the past."""
+    """Yield the events committed after a position up to another one; both are of the past."""
     read = 0
     while after < until:
         place = (after.xid, after.seq)

@@ -1,4 +1,4 @@
-"""One subscriber: what waits for it, and the end of the one that does not read."""
+"""One subscriber: its queued messages, and the end of a subscriber that does not read."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ AT_ONCE_BYTES = 64 << 10
 class Reader:
     """The sending half of a socket. No event waits for a socket here.
 
-    What the line does not take at once waits in a bounded queue. A reader whose queue overflows is lost: what waited is
+    Messages that the line does not take at once wait in a bounded queue. A reader whose queue overflows is lost: its queue is
     dropped, one last message says where it stood, and its socket ends.
     """
 
@@ -99,7 +99,7 @@ class Reader:
         await self._settled.wait()
 
     async def keep_sending(self) -> None:
-        """Send what waits. Returns when the reader is gone, or is lost and was notified of it."""
+        """Send the queued messages. Returns when the reader is gone, or is lost and was notified of it."""
         while True:
             await self._work.wait()
             if not await self._line.drained():

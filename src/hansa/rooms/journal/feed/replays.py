@@ -1,4 +1,4 @@
-"""The latest events of a channel: read from the store up to the last event sent, then kept up with what is sent.
+"""Latest events of a channel: read from the store up to the last event sent, then kept current with the events sent.
 
 Of an `events:` channel they are the latest that the public sees, kept in memory from the first subscription on, since
 many ask for them at once. Of an agent's channel they are read for each subscription.
@@ -50,7 +50,7 @@ class Replays:
                     meanwhile.append(event)
 
     def forget(self) -> None:
-        """Keep nothing: what is sent next does not follow on what was sent last."""
+        """Keep nothing: the next event sent does not follow on the last one."""
         self._kept = {}
 
     async def latest(self, key: str) -> list[LiveEvent]:
@@ -84,7 +84,7 @@ class Replays:
 
     @contextmanager
     def _noting(self, key: str) -> Iterator[Latest]:
-        """What is sent under `key` meanwhile, as far as a replay needs it."""
+        """Collect the events sent under `key` meanwhile, as far as a replay needs them."""
         meanwhile: Latest = deque(maxlen=REPLAYED)
         self._sent_meanwhile[key].append(meanwhile)
         try:

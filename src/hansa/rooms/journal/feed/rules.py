@@ -1,4 +1,4 @@
-"""Which channels there are, who may follow them, and on which of them an event is sent."""
+"""Channels of the feed: their names, the followers allowed on each, and the channels on which an event is sent."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _TYPES = NOT_EMITTED_YET | {kind.__name__ for kind in event_types()}
 
 
 class Follower(msgspec.Struct, frozen=True):
-    """Who holds a socket: whether it came with a credential, and the DID if that is an agent's.
+    """Holder of a socket: whether it came with a credential, and the DID if that is an agent's.
 
     `owned` are a developer's own agents, of those whose channels are in question.
     """
@@ -40,7 +40,7 @@ class Follower(msgspec.Struct, frozen=True):
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """`name` is what a client calls it, `key` what its events are filed under."""
+    """Channel of the feed: `name` is its name for clients, `key` the key under which its events are filed."""
 
     name: str
     key: str
@@ -76,7 +76,7 @@ def channel_for(follower: Follower, name: str) -> Channel:
 
 
 def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an event is filed under: everything, its type, each agent it speaks of, each balance it moves."""
+    """Return the keys under which an event is filed: everything, its type, each agent it speaks of, each balance it moves."""
     return keys_under(event_type, parties_of(event_type, aggregate_id, data), data)
 
 

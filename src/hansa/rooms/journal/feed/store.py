@@ -1,6 +1,6 @@
 """Every SQL statement of the feed. It follows the journal by position: transaction first, then sequence.
 
-Sequence numbers and clocks skip what commits late. An event is read once its transaction is older than every open one;
+Sequence numbers and clocks skip events that commit late. An event is read once its transaction is older than every open one;
 from then on nothing can come to stand before it.
 """
 

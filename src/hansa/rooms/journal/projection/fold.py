@@ -1,4 +1,4 @@
-"""balance(account, now) = what the newest baseline says + every ledger event after it."""
+"""Balance of an account now: its amount in the newest baseline + every ledger event after it."""
 
 from collections.abc import AsyncIterator
 
@@ -9,7 +9,7 @@ from . import store
 
 
 async def projected_balances(tx: Tx, *, from_zero: bool = False) -> AsyncIterator[Held]:
-    """What the log says that every bucket holds, ordered by account and bucket; empty ones are left out."""
+    """Yield the balance of every bucket by the log, ordered by account and bucket; empty ones are left out."""
     baseline = None if from_zero else await store.newest_baseline(tx)
     async for held in store.fold_balances(tx, baseline or store.NOTHING_YET):
         yield held

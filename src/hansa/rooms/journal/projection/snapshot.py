@@ -1,4 +1,4 @@
-"""Writing a baseline: the balances of one moment, held against what the log says of the same moment."""
+"""Writing a baseline: the balances of one moment, compared with the balances by the log at the same moment."""
 
 from collections.abc import AsyncIterator
 
@@ -20,7 +20,7 @@ BALANCES_PER_EVENT = 1000
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """A baseline that was written: its first event, and what it holds."""
+    """Baseline that was written: its first event, and its content."""
 
     event_id: str
     sequence: int
@@ -61,7 +61,7 @@ async def write_baseline(
 
 
 async def _agreed(ledger: AsyncIterator[Held], log: AsyncIterator[Held]) -> AsyncIterator[Held]:
-    """What both say, in step: each yields its balances in the same order. Raises: ProjectionDiverges."""
+    """Yield the balances on which both sides agree, in step: each yields its balances in the same order. Raises: ProjectionDiverges."""
     async for held in ledger:
         if await anext(log, None) != held:
             raise ProjectionDiverges(context={"account": held.account, "bucket": held.bucket})

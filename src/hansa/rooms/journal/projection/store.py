@@ -21,7 +21,7 @@ FETCHED_AT_ONCE = 2000
 
 
 class BaselineMark(msgspec.Struct, frozen=True):
-    """Which transaction wrote a baseline, and the snapshot that it was read in."""
+    """Transaction that wrote a baseline, and the snapshot that it was read in."""
 
     xid: int
     position: str
@@ -32,7 +32,7 @@ NOTHING_YET = BaselineMark(0, "3:3:")
 
 
 class WrittenEvent(msgspec.Struct, frozen=True):
-    """Where a baseline stands in the journal."""
+    """Place of a baseline in the journal."""
 
     id: UUID
     sequence: int

@@ -1,4 +1,4 @@
-"""Reactors: what is done because something happened, after the commit of its event."""
+"""Reactors: work done in response to an event, after the commit of the event."""
 
 from .readings import read_reactors
 from .resume import resume_events

@@ -1,4 +1,4 @@
-"""What is refused about reactors."""
+"""Errors of reactors."""
 
 from hansa.foundation.values.errors import NotFound
 

@@ -1,4 +1,4 @@
-"""How far reactors have come, and what they gave up on, for administrators."""
+"""Progress of reactors, and the events that they gave up on, for administrators."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ WAITING_COUNTED = 1000
 
 
 class ReactorReading(msgspec.Struct, frozen=True):
-    """One reactor: its events that wait (counted up to a bound), how often the next one failed, and what it set aside.
+    """One reactor: its events that wait (counted up to a bound), how often the next one failed, and the events it set aside.
 
     `retry_at` is None unless it waits after a failure.
     """

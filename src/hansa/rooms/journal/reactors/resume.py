@@ -1,4 +1,4 @@
-"""Take up again what a reactor gave up on, at an administrator's word."""
+"""Resume the events that a reactor gave up on, at an administrator's request."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""The name of a reactor's job, and what is kept of a reaction that failed. No I/O."""
+"""Name of a reactor's job, and the stored text of a reaction that failed. No I/O."""
 
 TROUBLE_MAX_CHARACTERS = 300
 
@@ -9,6 +9,6 @@ def job_name(reactor: str) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """What is kept of a error: its kind and the first line, which names no values of a row."""
+    """Return the stored text of an error: its kind and the first line, which names no values of a row."""
     line = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {line}"[:TROUBLE_MAX_CHARACTERS]

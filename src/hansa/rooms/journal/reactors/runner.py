@@ -57,7 +57,7 @@ def _kind(run: "_Run", retries: Retries) -> TransactionalKind:
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """What the job of one reactor does."""
+    """Work of the job of one reactor."""
 
     reactor: Reactor
 
@@ -105,7 +105,7 @@ class _Run(msgspec.Struct, frozen=True):
         return len(events)
 
     async def _react_until_one_fails(self, tx: Tx, events: Sequence[StoredEvent], job: Job) -> int:
-        """React in order; returns to how many. Raises: what the first of them raises."""
+        """React in order; returns to how many. Raises: the error of the first of them."""
         count = 0
         try:
             async with tx.transaction():

@@ -100,7 +100,7 @@ async def settle(tx: Tx, names: Sequence[str], from_the_start: Sequence[bool]) -
 
 
 def is_due(name: str, types: Sequence[str]) -> Question:
-    """Whether there is something to react to."""
+    """Return the question whether there is something to react to."""
     following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
     statement = f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE name = $1)"  # noqa: S608
     written = {"$1": _literal(name), "$2": f"'{{{','.join(types)}}}'", "$3": "1"}
@@ -110,7 +110,7 @@ def is_due(name: str, types: Sequence[str]) -> Question:
 async def next_events(tx: Tx, name: str, types: Sequence[str], limit: int) -> list[StoredEvent]:
     """Lock the place of a reactor; the events of these types behind it, in order, up to the oldest open transaction.
 
-    One statement: whatever place another transaction has left, what is behind it and older than every open transaction is in
+    One statement: whatever place another transaction has left, the events behind it and older than every open transaction are in
     the snapshot.
     """
     following = _next_of(types, columns="event.*", place=("reactor.xid", "reactor.seq"))
@@ -172,7 +172,7 @@ async def set_aside_by(tx: Tx, name: str) -> list[SetAside]:
 
 
 async def places_set_aside(tx: Tx, name: str, limit: int) -> list[Place]:
-    """Where the oldest events stand that the reactor gave up on."""
+    """Return the places of the oldest events that the reactor gave up on."""
     return [(row["xid"], row["seq"]) for row in await tx.fetch(_OLDEST_SET_ASIDE, name, limit)]
 
 
