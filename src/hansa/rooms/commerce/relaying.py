@@ -109,9 +109,9 @@ async def relay(
     *,
     key: str | None = None,
 ) -> Shape:
-    """What the registry that keeps the contract answers to an act of the agent `did`.
+    """Relay an act of the agent `did` and return the answer of the registry that keeps the contract.
 
-    Raises: ContractorRegistrySilent, and what that registry refuses with.
+    Raises: ContractorRegistrySilent, and the refusals of that registry.
     """
     body = {
         "request_id": str(_request_id(did, act, key)),

@@ -1,4 +1,4 @@
-"""What a ruling takes from the bond of a defendant: offered here, because bonds belong to a room above."""
+"""Interface by which a ruling takes from the bond of a defendant: offered here, because bonds belong to a room above."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -20,7 +20,7 @@ class BondSlash(msgspec.Struct, frozen=True):
 
 
 class BondSlashed(msgspec.Struct, frozen=True):
-    """What was destroyed, and by which ledger transaction; None when there was nothing."""
+    """Destroyed units of a bond, and the ledger transaction; None when there was nothing."""
 
     amount: Minor
     tx_id: int | None

@@ -33,7 +33,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Awards(msgspec.Struct, frozen=True):
-    """What a ruling gives and takes. `hold_id` is the hold of the contract, if it still holds units, which `winner` gets."""
+    """Units that a ruling gives and takes. `hold_id` is the hold of the contract, if it still holds units, which `winner` gets."""
 
     dispute: Dispute
     decision: Decision
@@ -58,7 +58,7 @@ class Awards(msgspec.Struct, frozen=True):
         decision: Decision,
         settings: Settings,
     ) -> "Awards":
-        """What this decision gives and takes; other rulings about the payment wait from now on."""
+        """Return the awards of this decision; other rulings about the payment wait from now on."""
         abroad = await abroad_of(tx, dispute.defendant_did, settings)
         complainant = await abroad_of(tx, dispute.complainant_did, settings)
         if dispute.payment is not None:

@@ -1,4 +1,4 @@
-"""The facts of a dispute in one document: what was agreed, paid and delivered until it was filed, and its evidence.
+"""Bundle: the facts of a dispute in one document, with the terms, payments and deliveries until it was filed, and its evidence.
 
 From the bundle alone anybody computes the same proposal for a ruling (`hansa_verify.propose`). It has the id and the terms
 of a payment token, never the token.
@@ -69,7 +69,7 @@ async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, An
 
 
 async def proposal_for(tx: Tx, dispute: Dispute, settings: Settings) -> Proposal:
-    """What the facts of a dispute with its evidence come to."""
+    """Return the proposal that follows from the facts of a dispute with its evidence."""
     return Proposal(**(await facts_of(tx, dispute, settings))["proposal"])
 
 

@@ -1,7 +1,7 @@
 """A ruling between agents of two registries.
 
-Against an agent of another one: its registry is asked to slash, and compensates by what it confirms. For a complainant of
-another one: what was slashed here is awarded there, where the compensation is issued.
+Against an agent of another one: its registry is asked to slash, and the compensation follows its confirmation. For a complainant of
+another one: the units slashed here are awarded there, where the compensation is issued.
 """
 
 from fractions import Fraction
@@ -24,7 +24,7 @@ from .rules import bound_of, names_so_far
 class Abroad(msgspec.Struct, frozen=True):
     """The registry of a party that is no agent here; without a peer that registry is none any more.
 
-    `rate`: own units for one of its units now; None where it has another currency, and no pool says what it is worth.
+    `rate`: own units for one of its units now; None where it has another currency and no pool has a rate for it.
     """
 
     peer: federation.PeerRecord | None
@@ -36,7 +36,7 @@ class Abroad(msgspec.Struct, frozen=True):
             await settlements.lock_peer(tx, self.peer.spiffe_id)
 
     def in_own_units(self, decision: Decision) -> Decision:
-        """The decision with the slash as what it is worth here, for the bounds of the dispute; as it is without a rate."""
+        """Return the decision with the slash at its value here, for the bounds of the dispute; unchanged without a rate."""
         if self.rate is None:
             return decision
         # Rounded up: a slash is never worth more than the bound.
@@ -44,7 +44,7 @@ class Abroad(msgspec.Struct, frozen=True):
 
 
 class SlashedHere(msgspec.Struct, frozen=True):
-    """What a ruling destroyed of a defendant here for a payment; minor units, and the transaction, if there was any."""
+    """Units of a defendant here that a ruling destroyed for a payment; minor units, and the transaction, if there was any."""
 
     amount: Minor
     tx_id: int | None
@@ -53,7 +53,7 @@ class SlashedHere(msgspec.Struct, frozen=True):
 
 
 async def abroad_of(tx: Tx, did: str, settings: Settings) -> Abroad | None:
-    """Where a party is; None for an agent of this registry."""
+    """Return the registry of a party; None for an agent of this registry."""
     if not await transfers.is_foreign(tx, did, settings):
         return None
     peer = await settlements.peer_of_party(tx, did, settings)
@@ -63,7 +63,7 @@ async def abroad_of(tx: Tx, did: str, settings: Settings) -> Abroad | None:
 
 
 def require_settleable(decision: Decision, abroad: Abroad, settings: Settings) -> None:
-    """Whether the other registry can carry the ruling out. Raises: RulingInvalid."""
+    """Require that the other registry can carry the ruling out. Raises: RulingInvalid."""
     if not decision.slash and not decision.compensation:
         return
     if abroad.peer is None:
@@ -86,7 +86,7 @@ def require_settleable(decision: Decision, abroad: Abroad, settings: Settings) -
 
 
 def require_awardable(decision: Decision, complainant: Abroad, settings: Settings) -> None:
-    """Whether the complainant's registry can compensate for what is slashed here. Raises: RulingInvalid."""
+    """Require that the complainant's registry can compensate for the units slashed here. Raises: RulingInvalid."""
     if not decision.compensation:
         return
     if complainant.peer is None:
@@ -118,7 +118,7 @@ async def payment_names(tx: Tx, dispute: Dispute, contract: contracts.Contract |
 async def require_not_paid(
     tx: Tx, dispute: Dispute, decision: Decision, complainant: Abroad, payment: str | None
 ) -> None:
-    """Whether the complainant's registry has not compensated the payment before, by an award that a restore here has lost.
+    """Require that the complainant's registry has not compensated the payment before, by an award that a restore here has lost.
 
     Raises: RulingInvalid.
     """
@@ -147,7 +147,7 @@ async def require_not_paid(
 async def award(
     tx: Tx, complainant: Abroad, dispute: Dispute, decision: Decision, slashed: SlashedHere
 ) -> None:
-    """Let the complainant's registry compensate for what was destroyed, from the commit of the ruling on."""
+    """Let the complainant's registry compensate for the destroyed units, from the commit of the ruling on."""
     if not decision.compensation:
         return
     assert complainant.peer is not None
@@ -173,7 +173,7 @@ async def ask_to_slash(
 
 
 def _claim(dispute: Dispute, decision: Decision, currency: str) -> settlements.Claim:
-    """What was ruled, in the unit of the defendant's registry."""
+    """Claim of the ruling, in the unit of the defendant's registry."""
     return settlements.Claim(
         dispute.id, dispute.defendant_did, dispute.complainant_did, decision.slash, currency
     )

@@ -1,4 +1,4 @@
-"""What a dispute is."""
+"""Disputes, complaints, decisions and their states."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -60,7 +60,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Complaint(msgspec.Struct, frozen=True):
-    """What a complainant files. At most one of contract, token and transaction is given."""
+    """Complaint of a complainant. At most one of contract, token and transaction is given."""
 
     complainant_did: str
     defendant_did: str
@@ -106,7 +106,7 @@ class DepositPolicy(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What an administrator rules; amounts in minor units."""
+    """Ruling of an administrator; amounts in minor units."""
 
     ruling: Ruling
     compensation: Minor
@@ -190,7 +190,7 @@ class Dispute(msgspec.Struct, frozen=True):
 
 
 class DisputeFilter(msgspec.Struct, frozen=True):
-    """Which disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
+    """Filter of disputes: those of the agent `of` that `reader` may see; None of either sets no bound."""
 
     of: str | None
     reader: str | None
@@ -201,7 +201,7 @@ class DisputeFilter(msgspec.Struct, frozen=True):
 
 
 class AwardFilter(msgspec.Struct, frozen=True):
-    """Which awards; without a status all."""
+    """Filter of awards; without a status all."""
 
     status: AwardStatus | None
     limit: int

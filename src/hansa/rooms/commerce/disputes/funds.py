@@ -9,7 +9,7 @@ from .dispute import Funds
 
 
 async def funds_of(tx: Tx, contract: contracts.Contract) -> Funds:
-    """The funds of a contract that the caller has locked, with what was paid beyond the amount that it owes."""
+    """Return the funds of a contract that the caller has locked, with the payments beyond the amount that it owes."""
     surplus = [await _paid_by(tx, tx_id) for tx_id in await contracts.surplus_of(tx, contract.id)]
     is_held = await contracts.held_for(tx, contract) is not None
     return Funds(

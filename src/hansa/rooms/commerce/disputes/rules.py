@@ -216,13 +216,13 @@ def deposit_due(complaint: Complaint, subject: Subject | None, policy: DepositPo
 
 
 def compensation_left(dispute: Dispute, funds: Funds, given: Minor) -> Minor:
-    """The most that a ruling compensates; `given` is what the hold and earlier rulings about the payment give."""
+    """Return the most that a ruling compensates; `given` is the sum that the hold and earlier rulings about the payment give."""
     bound = bound_of(dispute)
     return ZERO if bound is None else Minor(max(min(bound, funds.paid + funds.held) - given, 0))
 
 
 def require_reason(decision: Decision, proposed: Proposal) -> None:
-    """A ruling that differs from what the facts come to says why. Raises: ReasonMissing."""
+    """Require a reason of a ruling that differs from the proposal of the facts. Raises: ReasonMissing."""
     if proposed.ruling not in (None, decision.ruling) and decision.note is None:
         raise ReasonMissing(context={"proposed": proposed.ruling, "why": proposed.why})
 

@@ -174,7 +174,7 @@ async def lock_complainant(tx: Tx, did: str) -> None:
 
 
 async def lock_payment(tx: Tx, name: str) -> None:
-    """Let rulings about one payment wait for each other: each counts what those before it gave."""
+    """Serialize rulings about one payment: each counts the units that those before it gave."""
     await tx.execute(_LOCK_PAYMENT, name)
 
 
@@ -202,7 +202,7 @@ async def page_of_awards(tx: Tx, filters: AwardFilter) -> tuple[list[Dispute], i
 
 
 async def save(tx: Tx, before: Dispute, after: Dispute) -> bool:
-    """Write what has changed; whether the dispute was still in the state that it is moved from."""
+    """Write the changed columns; return whether the dispute was still in the state that it is moved from."""
     values = [getattr(after, name) for name in _CHANGING]
     return await tx.fetchval(_SAVE, before.id, before.status, before.award_status, *values) is not None
 
@@ -229,7 +229,7 @@ async def evidence(tx: Tx, dispute_ids: Sequence[int]) -> dict[int, list[Evidenc
 
 
 async def compensated(tx: Tx, names: Sequence[str]) -> Minor:
-    """What earlier rulings about a payment with these names gave."""
+    """Return the units that earlier rulings about a payment with these names gave."""
     return Minor(await tx.fetchval(_GIVEN, names))
 
 

@@ -1,6 +1,6 @@
-"""Which payment a complaint is about: a contract, a payment token or a transaction leads to the same one.
+"""Payment that a complaint is about: a contract, a payment token or a transaction leads to the same one.
 
-What ends is only read, because it does not change any more; a contract is locked, because a dispute changes it.
+Tokens and transactions that have ended are only read, because they do not change any more; a contract is locked, because a dispute changes it.
 """
 
 from datetime import timedelta

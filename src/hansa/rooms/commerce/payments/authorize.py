@@ -29,7 +29,7 @@ NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 class AuthorizeOrder(msgspec.Struct, frozen=True):
-    """What an agent wants to pay; `amount` in minor units."""
+    """Payment that an agent orders; `amount` in minor units."""
 
     payee: str
     amount: Minor
@@ -64,7 +64,7 @@ class Authorized:
 
 @dataclass(frozen=True)
 class Presented:
-    """What came with the request: a capability, its SHA-256 under the Idempotency-Key, what a firm quote fixed."""
+    """Credentials of the request: a capability, its SHA-256 under the Idempotency-Key, the terms of a firm quote."""
 
     capability_token: str | None = field(default=None, repr=False)
     request_scope: bytes | None = None
@@ -92,7 +92,7 @@ async def authorize(
 ) -> Authorized | agents.Approval:
     """Make a token, or ask the agent's owner to approve the payment.
 
-    Raises: TargetMalformed, SystemAccountRefused, what a spend policy or a capability refuses with, PayeeNotAdmitted,
+    Raises: TargetMalformed, SystemAccountRefused, the refusals of a spend policy or a capability, PayeeNotAdmitted,
     ReserveNotPossible, TooManyUnusedTokens, QuoteUsed, InsufficientBalance.
     """
     require_payee(agent.did, order.payee)
@@ -120,7 +120,7 @@ async def authorize(
 async def _budget(
     tx: Tx, agent: Agent, order: AuthorizeOrder, settings: Settings, presented: Presented
 ) -> agents.HeldBudget | None:
-    """What the payment is counted against; None when the owner has to approve it."""
+    """Hold the budget that the payment is counted against; None when the owner has to approve it."""
     if agents.pays_plainly(agent, presented.capability_token):
         return NO_BUDGET
     return await agents.hold_budget(tx, agent, _payment(order, settings, presented), settings)

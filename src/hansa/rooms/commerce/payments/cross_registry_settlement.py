@@ -71,7 +71,7 @@ async def _unreserved(tx: Tx, token_id: UUID) -> Token | None:
 
 
 async def begin_within(tx: Tx, secret: str, terms: Terms, memo: str) -> transfers.CrossingPayment:
-    """Let a token settle in the commit of what it pays for; returns the transfer to be reserved in that commit.
+    """Let a token settle in the commit of its purpose, as the approval of a contract; returns the transfer to be reserved in that commit.
 
     Raises: TokenUnknown, TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired.
     """

@@ -25,7 +25,7 @@ async def end_unpaid(
 
 
 async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None, *, is_part: bool = False) -> Token:
-    """Pay a locked, open or settling token; what its payee does not capture goes back to the caller.
+    """Pay a locked, open or settling token; the part that its payee does not capture goes back to the caller.
 
     Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
     """

@@ -25,7 +25,7 @@ class Authorization(NewToken, frozen=True, kw_only=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A token that was written, with what is remembered of it."""
+    """Token that was written, with the stored facts about it."""
 
     expires_at: datetime
     sealed: str | None
@@ -34,7 +34,7 @@ class Written(msgspec.Struct, frozen=True):
 class Settlement(msgspec.Struct, frozen=True, omit_defaults=True):
     """A token that is settled.
 
-    `begun`: its row is locked and judged by the caller. `is_part`: what is paid is counted as a whole by its own event, as a
+    `begun`: its row is locked and judged by the caller. `is_part`: the payment is counted as a whole by its own event, as a
     contract is, so that this payment does not count beside it.
     """
 
@@ -48,7 +48,7 @@ class Settlement(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """What the database judged when a token was settled."""
+    """Judgement of the database about a token that was settled."""
 
     ended_at: datetime
     counts: bool

@@ -1,4 +1,4 @@
-"""Firm quotes: the registry signs what a payment costs, and one token may use that within a minute (`payment-quote+jws`)."""
+"""Firm quotes: the registry signs the cost of a payment, and one token may use that within a minute (`payment-quote+jws`)."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -79,7 +79,7 @@ async def sign_quote(
 
 
 async def read_quote(tx: Tx, caller: str, order: AuthorizeOrder, token: str) -> Quoted:
-    """What a quote token fixes for this order of this caller.
+    """Read the terms that a quote token fixes for this order of this caller.
 
     Raises: QuoteUnreadable, QuoteOfAnother, QuoteMismatch, QuoteExpired.
     """

@@ -1,4 +1,4 @@
-"""The answer to an authorization, and what is kept of it under the Idempotency-Key: sealed under that key as well.
+"""Answer to an authorization, and its stored form under the Idempotency-Key: sealed under that key as well.
 
 An authorization that gathered with transfers keeps the receipt of its order, with the token sealed; one that was judged by
 itself keeps the whole answer, sealed.
@@ -36,18 +36,18 @@ class AuthorizeAnswer:
         return AuthorizeOut.json_of(self.order, secret, token_id, expires_at, self.settings)
 
     def sealed(self, kept: str) -> str:
-        """What is kept, sealed under the key of the request."""
+        """Seal a stored answer under the key of the request."""
         assert self.request is not None, "an answer is kept under a key"
         return b64encode(self.seal.close_under(self.request.key, kept.encode(), SEALED_FOR)).decode()
 
     def repeated(self, kept: str) -> str:
-        """The first answer, from what was kept of it. Raises: AnswerUnreadable."""
+        """Restore the first answer from its stored form. Raises: AnswerUnreadable."""
         if not ledger.is_of_receipts(kept):
             return self._opened(kept)
         return self.repeated_receipt(ledger.kept_receipts(kept)[0])
 
     def repeated_receipt(self, receipt: ledger.Receipt) -> str:
-        """As `repeated`, from the receipt that was kept. Raises: AnswerUnreadable."""
+        """Restore the first answer, as `repeated` does, from the stored receipt. Raises: AnswerUnreadable."""
         written = AUTHORIZE.outcome_of(receipt)
         assert written.sealed is not None, "the token is kept with a receipt that is kept"
         secret, token_id = self._opened(written.sealed).split()

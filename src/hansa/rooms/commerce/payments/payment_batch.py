@@ -1,6 +1,6 @@
 """Authorizing, settling and releasing tokens together with transfers, in the commits of the ledger's batch.
 
-Here comes what the row of the token and the ledger decide alone, and all that can be said is yes: where it is not, the act
+An act belongs here if the row of the token and the ledger alone decide it. The batch only accepts: where it does not, the act
 is judged by itself, in the order of the specification, and that says why.
 """
 

@@ -1,4 +1,4 @@
-"""Purchases: a payment is authorized, the service is called, and the token ends by what the service answered.
+"""Purchases: a payment is authorized, the service is called, and its answer ends the token.
 
 - No transaction is open during the call. Token, first record under the Idempotency-Key and a job that ends the token are
   one commit before it; the end of the token and the kept answer are one commit after it.
@@ -59,7 +59,7 @@ SPARE = timedelta(seconds=30)
 
 
 class PurchaseOrder(msgspec.Struct, frozen=True):
-    """What an agent buys, and at most for how much in minor units."""
+    """Purchase that an agent orders, with its maximum price in minor units."""
 
     payee: str
     request: ServiceRequest
@@ -76,7 +76,7 @@ class PurchaseOrder(msgspec.Struct, frozen=True):
 
 
 class Purchase(msgspec.Struct, frozen=True):
-    """The token of a purchase and what the service answered; `answer` is None where that is not known."""
+    """Token of a purchase and the answer of the service; `answer` is None where that is not known."""
 
     token: Token
     answer: ServiceAnswer | None
@@ -98,9 +98,9 @@ class Purchases:
     async def buy(
         self, agent: Agent, order: PurchaseOrder, request: Repeatable | None, capability_token: str | None
     ) -> tuple[Purchase, bool]:
-        """The purchase, and whether it is a repetition.
+        """Return the purchase, and whether it is a repetition.
 
-        Raises: what `quote` and `authorize` raise, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable, KeyReused,
+        Raises: the errors of `quote` and `authorize`, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable, KeyReused,
         KeyInProgress, ApprovalRequired, AnswerUnreadable.
         """
         presented = Presented(capability_token, request.scope if request else None)
@@ -246,7 +246,7 @@ async def _end_left(tx: Tx, runtime: Runtime, job: Job) -> None:
 
 
 def _answer_of(request: Repeatable) -> Repeatable:
-    """What the service's answer is kept under."""
+    """Idempotency record of the service's answer."""
     return Repeatable(request.caller, f"{ROUTE} answer", request.key, request.body)
 
 

@@ -25,9 +25,9 @@ Source: TypeAlias = Literal["legacy", "extension", "none"]
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """What a payment to an agent would be now. Amounts are minor units; None where the price is not known here.
+    """Present terms of a payment to an agent. Amounts are minor units; None where the price is not known here.
 
-    `amount_received` is what the payee gets: of a payment to another registry, the amount less the border fee; of one that is
+    `amount_received` is the payee's part: of a payment to another registry, the amount less the border fee; of one that is
     swapped, in the payee's currency.
     """
 
@@ -102,7 +102,7 @@ async def quote(
 async def _swapped(
     tx: Tx, peer: federation.PeerRecord, amount: Minor | None, received: Minor | None, settings: Settings
 ) -> tuple[Minor, Minor] | None:
-    """What is paid and received of the amount that is named, or else of the price; None where the pool does not swap it."""
+    """Return the paid and the received amount, from the amount that is named, or else from the price; None where the pool does not swap it."""
     if peer.spiffe_id is None or not (amount or received):
         return None
     return await transfers.swapped_amounts(
@@ -111,7 +111,7 @@ async def _swapped(
 
 
 def effective_price(card_data: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
-    """Where the price stands, in the order of the specification: the older block if it speaks of one, then the extension."""
+    """Return the source and the terms of the price, in the order of the specification: the older block if it speaks of one, then the extension."""
     block = card_data.get("pricing")
     if isinstance(block, dict) and ("base_rate" in block or block.get("payment_required") is True):
         return ("legacy", block) if catalogue.is_paid(block) else ("none", {})
@@ -120,7 +120,7 @@ def effective_price(card_data: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
 
 
 def amount_of(price: Decimal) -> Minor | None:
-    """The least amount that covers a price; None beyond what one payment can be."""
+    """Return the least amount that covers a price; None beyond the maximum of one payment."""
     if price > AMOUNT_MAX_UNITS:
         return None
     return Minor(int(_EXACT.multiply(price, UNIT).to_integral_value(ROUND_CEILING)))

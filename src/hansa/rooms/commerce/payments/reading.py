@@ -1,4 +1,4 @@
-"""What agents read of their tokens, and other parts of the registry of one."""
+"""Queries of payment tokens: those of an agent, and a single one for other rooms."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -27,13 +27,13 @@ async def release(tx: Tx, secret: str, by: str, book: ledger.Book) -> Token:
 
 
 async def release_by_id(tx: Tx, token_id: UUID, by: str, book: ledger.Book) -> Token:
-    """As `release`, of a token that is named by its id."""
+    """Release a token, as `release` does, by its id."""
     token = rules.require_releasable(await store.lock(tx, token_id), by)
     return await end_unpaid(tx, token, "released", book)
 
 
 async def expire_due_tokens(runtime: Runtime) -> None:
-    """Expire every open token whose time is over; what it reserved and counted goes back to its caller."""
+    """Expire every open token whose time is over; its reserved units and its counted budget go back to its caller."""
     database = runtime.database
     while await database.transaction(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
         pass

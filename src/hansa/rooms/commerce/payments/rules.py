@@ -1,4 +1,4 @@
-"""What a payment token is and what may be done with it, without I/O. Amounts are minor units."""
+"""Payment tokens and their rules, without I/O. Amounts are minor units."""
 
 import re
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class VerifyOrder:
 class Token(msgspec.Struct, frozen=True):
     """A payment token as it is stored, without the token itself.
 
-    `capture_amount` is what its payee captures, None: all of it. `fee` is what was paid, `fixed_fee` that of a firm quote.
+    `capture_amount` is the part that its payee captures, None: all of it. `fee` is the paid fee, `fixed_fee` that of a firm quote.
     `crossed`: it was paid to an agent of another registry, by the transfer of the token's id.
     `is_bought`: the registry bought with it, and settles it by the answer of the service; no agent has the token itself.
     `is_expired` was judged by the database's clock when the row was read.
@@ -105,7 +105,7 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def paid(self) -> Minor:
-        """What its settlement pays or paid."""
+        """Amount that its settlement pays or paid."""
         return self.amount if self.capture_amount is None else self.capture_amount
 
     @property
@@ -142,7 +142,7 @@ def reason_of(code: str) -> str:
 
 
 def memo_of(task_id: str | None) -> str | None:
-    """What the ledger keeps of a task id."""
+    """Return the memo of the ledger for a task id."""
     return task_id[:MEMO_MAX_CHARACTERS] if task_id else None
 
 
@@ -165,7 +165,7 @@ def require_target(caller: str, target: str) -> None:
 
 
 class Verdict(StrEnum):
-    """What becomes of a settle request."""
+    """Outcome of a settle request."""
 
     SETTLING = "settling"
     SETTLED = "settled"
@@ -176,7 +176,7 @@ class Verdict(StrEnum):
 
 
 def judge_settle(token: Token | None, by: str, *, success: bool, capture_amount: Minor | None) -> Verdict:
-    """What a settle request of this agent does. Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused."""
+    """Judge a settle request of this agent. Raises: TokenUnknown, NotTheCaller, CapturedByPayee, CaptureAmountRefused."""
     if token is None:
         raise TokenUnknown
     _require_settler(token, by, success=success)
@@ -277,7 +277,7 @@ def verify_error(token: Token | None, order: VerifyOrder, *, is_expired: bool) -
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a token is to pay; `contract_id` is the contract that it may name."""
+    """Terms that a token is to meet; `contract_id` is the contract that it may name."""
 
     caller: str
     payee: str

@@ -265,7 +265,7 @@ class SettleOut(LazyModel):
 
     @classmethod
     def json_of(cls, token: Token, currency: str) -> str:
-        """As `of`, as JSON; a model would cost several times as much."""
+        """Return the members of `of` as JSON; a model would cost several times as much."""
         return msgspec.json.encode(cls._members(token, currency)).decode()
 
     @staticmethod

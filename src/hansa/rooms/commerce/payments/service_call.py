@@ -1,4 +1,4 @@
-"""The call of a purchase: how a service is asked, and what its answer says about the work. No I/O."""
+"""Call of a purchase: the request to a service, and the statements of its answer about the work. No I/O."""
 
 import json
 from collections.abc import Collection
@@ -33,7 +33,7 @@ TASK_ID_MAX_CHARACTERS = 1024
 
 
 class Outcome(Enum):
-    """What became of the work of a paid call."""
+    """Outcome of the work of a paid call."""
 
     DELIVERED = "delivered"
     FAILED = "failed"
@@ -42,7 +42,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class ServiceRequest:
-    """What the buyer wants to be sent: a JSON-RPC method with its parameters, or a message of A2A."""
+    """Request that the buyer wants to be sent: a JSON-RPC method with its parameters, or a message of A2A."""
 
     method: str | None = None
     params: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -58,7 +58,7 @@ class Interface(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ServiceAnswer:
-    """What a service answered: its JSON, the task it names, and what it says of the work."""
+    """Answer of a service: its JSON, the task it names, and its statement about the work."""
 
     outcome: Outcome
     body: Any = field(default=None, repr=False)
@@ -100,7 +100,7 @@ def headers_for(interface: Interface, token: str, issuer: str) -> dict[str, str]
 
 
 def read_answer(answer: Answer) -> ServiceAnswer:
-    """What an answer says: by X-Payment-Outcome where it has one, else by its status and its JSON-RPC members."""
+    """Read an answer: by X-Payment-Outcome where it has one, else by its status and its JSON-RPC members."""
     try:
         body = parse_json(answer.body)
     except BodyInvalid:

@@ -19,7 +19,7 @@ __all__ = ["SettleOrder", "Settled", "settle", "settle_within"]
 
 @dataclass(frozen=True)
 class SettleOrder:
-    """What an agent asks; with success false or an amount of 0 nothing is paid."""
+    """Settle request of an agent; with success false or an amount of 0 nothing is paid."""
 
     secret: str = field(repr=False)
     by: str
@@ -34,7 +34,7 @@ class SettleOrder:
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """The token after the request, and what the request did to it or found."""
+    """Token after the request, and the verdict on the request."""
 
     token: Token
     verdict: Verdict
@@ -73,7 +73,7 @@ async def settle(tx: Tx, order: SettleOrder, book: ledger.Book) -> Settled:
 async def settle_within(
     tx: Tx, secret: str, terms: Terms, book: ledger.Book, memo: str | None = None, *, is_part: bool = False
 ) -> Token:
-    """Settle a token in the commit of what it pays for; `is_part` of a contract, whose own event counts it.
+    """Settle a token in the commit of its purpose; `is_part` of a contract, whose own event counts it.
 
     Raises: TokenUnknown, TokenMismatch, CapturedByPayee, SettlementInProgress, TokenStatus, TokenExpired, AccountUnknown,
     AccountSuspended, InsufficientBalance.

@@ -30,11 +30,11 @@ async def authorize_alone(
     capability_token: str | None,
     quote_token: str | None = None,
 ) -> ledger.OrderAnswer:
-    """The answer with the token that cannot be authorized in the ledger's batch (`PaymentBatch.authorize`), and whether it is a repetition.
+    """Authorize a token that cannot be authorized in the ledger's batch (`PaymentBatch.authorize`); return the answer, and whether it is a repetition.
 
-    What is kept of it under the Idempotency-Key opens only with that key, and is deleted after its 24 hours.
+    The stored answer opens only with its Idempotency-Key, and is deleted after its 24 hours.
 
-    Raises: what `authorize` and `read_quote` raise, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
+    Raises: the errors of `authorize` and `read_quote`, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
     """
     order, request = answer.order, answer.request
 
@@ -100,7 +100,7 @@ async def settle_at_once(
 async def settle_alone(
     db: Database, settlements: Settlements, order: SettleOrder, book: ledger.Book, wait: int | None
 ) -> Token:
-    """As `settle_and_answer`, of a token that cannot be paid at once."""
+    """Settle a token that cannot be paid at once, as `settle_and_answer` does."""
     done = await db.transaction(lambda tx: settle(tx, order, book))
     if done.verdict is Verdict.SETTLING:
         settlements.start(done.token.id)
@@ -125,7 +125,7 @@ async def settle_many(
     book: ledger.Book,
     wait: int | None,
 ) -> list[Token | Refused]:
-    """What became of each token, in order; with `wait` their outcomes are waited for together."""
+    """Settle tokens and return the outcome of each, in order; with `wait` their outcomes are waited for together."""
     places = asyncio.Semaphore(LINES_AT_ONCE)
 
     async def one(order: SettleOrder) -> Token | Refused:

@@ -3,7 +3,7 @@
 - A token that can be paid as it is never shows as settling: it is paid in the ledger's batch (`gathered.py`).
 - The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
 - That transaction locks the token and looks at its status again, so that no transfer follows a failure.
-- What is known to be impossible fails at once; what finds no outcome in 90 seconds fails as `timeout`, in a round of its own that waits for
+- A transfer that is known to be impossible fails at once; one without an outcome in 90 seconds fails as `timeout`, in a round of its own that waits for
   no payment.
 - The transfer to a payee of another registry is `settling_across.py`.
 """
@@ -98,7 +98,7 @@ SETTLEMENTS: Slot[Settlements] = Slot("commerce: settlements under way", build=S
 
 
 async def settle_token(runtime: Runtime, token_id: UUID) -> bool:
-    """Pay one settling token, or fail it; what has ended is left alone. Raises: Unavailable.
+    """Pay one settling token, or fail it; a token that has ended is left alone. Raises: Unavailable.
 
     Returns whether a transfer to another registry was reserved for it: that one is to be asked, now or by the job of transfers.
     """

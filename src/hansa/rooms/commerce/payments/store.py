@@ -1,6 +1,6 @@
 """The SQL of payment tokens.
 
-Locks: a transaction that ends a token locks its row first, then what its caller's budget counts, then the ledger. A status changes by
+Locks: a transaction that ends a token locks its row first, then the rows of its caller's budget, then the ledger. A status changes by
 a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
@@ -272,14 +272,14 @@ async def find_by_hash(tx: Tx, token_sha256: bytes) -> Token | None:
 
 
 async def lock(tx: Tx, token_id: UUID) -> Token | None:
-    """As `find`, locked until the transaction ends."""
+    """Find a token as `find` does, and lock it until the transaction ends."""
     await tx.fetchval("SELECT 1 FROM commerce_payment_token WHERE id = $1 FOR NO KEY UPDATE", token_id)
     # A statement of its own after the lock: the clock is read when no other transaction can change the token.
     return await find(tx, token_id)
 
 
 async def lock_idle(tx: Tx, token_id: UUID) -> Token | None:
-    """As `lock`; None also where another transaction is at work on the token."""
+    """Lock a token as `lock` does; None also where another transaction is at work on it."""
     statement = "SELECT 1 FROM commerce_payment_token WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED"
     return None if await tx.fetchval(statement, token_id) is None else await find(tx, token_id)
 
@@ -353,7 +353,7 @@ HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
 
 
 def has_settling(older_than_seconds: float) -> Question:
-    """Whether a token has been settling for so long."""
+    """Query that returns whether a token has been settling for so long."""
     return Question(f"SELECT EXISTS (SELECT {_SETTLING.format(older_than_seconds)})")
 
 
@@ -382,7 +382,7 @@ async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit:
 async def listed_one(
     tx: Tx, did: str, *, is_payee: bool, status: str | None, token_id: UUID
 ) -> Sequence[Token]:
-    """As `listed`, only the token with this id; found by its primary key."""
+    """Return the token with this id as `listed` does; found by its primary key."""
     query = _LISTED_ONE.format(role="payee" if is_payee else "caller")
     return [Token(**row) for row in await tx.fetch(query, did, status, token_id)]
 

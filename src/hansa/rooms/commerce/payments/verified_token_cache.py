@@ -1,6 +1,6 @@
-"""What a process knows of tokens that it verified: their settlement need not look them up.
+"""Cache of the tokens that a process verified: their settlement need not look them up.
 
-Only what never changes of a token is relied on. Whether it is still open is judged in the commit that settles it.
+Only members of a token that never change are relied on. Whether it is still open is judged in the commit that settles it.
 """
 
 from hansa.foundation.plumbing.process.runtime import Slot
@@ -25,7 +25,7 @@ class VerifiedTokenCache:
         self._tokens[token_sha256] = token
 
     def take(self, token_sha256: bytes) -> Token | None:
-        """The token, which is no longer kept: who asks again finds what the database has."""
+        """Remove a token from the cache and return it; the next request reads the row of the database."""
         return self._tokens.pop(token_sha256, None)
 
 

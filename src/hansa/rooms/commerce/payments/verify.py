@@ -1,7 +1,7 @@
 """Verifying a token: its holder learns whether it is valid, and the first verification consumes it.
 
 Verifications of one process that come at the same moment share one statement. Known and unknown tokens take the same
-statements. A second statement is sent beside the first as soon as as many wait as are under way: what is verified again need
+statements. A second statement is sent beside the first as soon as as many wait as are under way: a token that is verified again need
 not wait until the first uses of another statement are on the disk.
 """
 
