@@ -1,4 +1,4 @@
-"""Federation: what this registry says under its own name, and whom it admits."""
+"""Federation: the statements of this registry under its own name, and the registries that it admits."""
 
 from hansa.rooms.federation import mailbox
 from hansa.rooms.federation.admission import (

@@ -22,5 +22,5 @@ async def is_blocklisted(tx: Tx, did: str) -> bool:
 
 
 async def blocklisted_among(tx: Tx, dids: Collection[str]) -> frozenset[str]:
-    """As `is_blocklisted`, of several: those that are."""
+    """Return those of several DIDs that are blocklisted. See `is_blocklisted`."""
     return await blocklist_store.blocked_among(tx, dids)

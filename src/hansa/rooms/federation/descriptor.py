@@ -1,4 +1,4 @@
-"""What the process needs to know of the federation room."""
+"""Descriptor of the federation room for the process."""
 
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
 from hansa.foundation.plumbing.room import Room, Routes

@@ -1,4 +1,4 @@
-"""What a hint states of this registry besides acts of enforcement, and what is read at the hint of a peer."""
+"""Contents of a hint of this registry besides acts of enforcement, and the reading that a peer's hint starts."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ async def take_hint(
     lists: Mapping[str, int],
     auditor_kids: Collection[str],
 ) -> bool:
-    """Let what a peer states to be new be read at once; whether anything is. An operator reads its licence at its frame."""
+    """Read the documents and lists that a peer states to be new; return whether any are. An operator reads its licence at its frame."""
     settings = runtime.settings
     is_new = documents is not None and await read_if_changed(tx, peer_id, documents)
     is_new |= await judge_if_newer(tx, lists)

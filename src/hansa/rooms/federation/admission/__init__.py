@@ -1,4 +1,4 @@
-"""Admission: the licence keys by which other registries may read what is not public."""
+"""Admission: the licence keys by which other registries may read data that are not public."""
 
 from .admit import change_licence, issue_licence, list_licences
 from .check import check_licence

@@ -1,4 +1,4 @@
-"""Whether a licence key that somebody shows is good, asked for every request that shows one."""
+"""Check of the licence key that a request presents, made for every request that presents one."""
 
 import re
 

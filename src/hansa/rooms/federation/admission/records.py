@@ -33,7 +33,7 @@ class IssuedLicence:
 
 
 class FoundLicence(msgspec.Struct, frozen=True):
-    """What is known of a key that somebody shows, and whether its use has yet to be noted."""
+    """Record of a key that a client presents, and whether its use has yet to be noted."""
 
     id: UUID
     status: Status

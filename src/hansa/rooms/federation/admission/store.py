@@ -87,7 +87,7 @@ async def change(tx: Tx, licence_id: UUID, status: str, *, when_one_of: tuple[st
 
 
 async def find_presented(tx: Tx, key_hash: bytes) -> FoundLicence | None:
-    """What is known of the key with this hash."""
+    """Return the record of the key with this hash."""
     row = await tx.fetchrow(_FIND_PRESENTED, key_hash)
     return FoundLicence(**row) if row else None
 

@@ -1,6 +1,6 @@
-"""What the registry card says: the derived blocks, computed from the settings, beside those that the operator wrote.
+"""Content of the registry card: the derived blocks, computed from the settings, beside those that the operator wrote.
 
-`card_body` is the card without `lifecycle`, `signature` and what changes by itself (`economic`, `stats`, `federation.peer_count`).
+`card_body` is the card without `lifecycle`, `signature` and the members that change by themselves (`economic`, `stats`, `federation.peer_count`).
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ NO_LICENCE: dict[str, Any] = dict.fromkeys(("hash", "type", "network", "plan", "
 
 
 class CardFacts(msgspec.Struct, frozen=True):
-    """What the content depends on besides the settings."""
+    """Facts that the content depends on besides the settings."""
 
     founded_at: datetime
     editable: Mapping[str, Any]

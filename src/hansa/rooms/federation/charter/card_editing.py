@@ -1,4 +1,4 @@
-"""What the operator writes of the registry card: six blocks, each replaced or removed as a whole (decision T)."""
+"""Blocks of the registry card that the operator writes: six, each replaced or removed as a whole (decision T)."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -28,7 +28,7 @@ _LOCKED = frozenset(row.path for row in CARD_PATHS if not row.marks & EDITABLE)
 
 
 class CardEditor(msgspec.Struct, frozen=True):
-    """Who edits the card, and what the process signs with."""
+    """Editor of the card, and the seal that the process signs with."""
 
     administrator: Developer
     settings: Settings
@@ -36,12 +36,12 @@ class CardEditor(msgspec.Struct, frozen=True):
 
 
 async def read_editable(tx: Tx) -> WrittenCard:
-    """What the operator wrote."""
+    """Return the blocks that the operator wrote."""
     return await card_store.written_card(tx)
 
 
 async def read_editable_version(tx: Tx) -> tuple[WrittenCard, CardVersion]:
-    """What the operator wrote, and the published version. Raises: CardUnsigned."""
+    """Return the blocks that the operator wrote, and the published version. Raises: CardUnsigned."""
     version = await card_store.newest_version(tx)
     if version is None:
         raise CardUnsigned

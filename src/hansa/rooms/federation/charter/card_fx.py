@@ -11,7 +11,7 @@ from .card_content import percent
 
 
 class SwapTerms(msgspec.Struct, frozen=True):
-    """Amounts in minor units of the registry's currency, shares as fractions of 1. `note` names what can be swapped."""
+    """Terms of swaps. Amounts in minor units of the registry's currency, shares as fractions of 1. `note` names the currencies to swap."""
 
     rate_mode: str
     fee: Fraction
@@ -22,7 +22,7 @@ class SwapTerms(msgspec.Struct, frozen=True):
     note: str
 
     def block(self, currency: str) -> dict[str, Any]:
-        """As the card states them. The whole fee stays in the pool."""
+        """Return the block in the form of the card. The whole fee stays in the pool."""
         return {
             "enabled": True,
             "currency": currency,

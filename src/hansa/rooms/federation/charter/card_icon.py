@@ -1,6 +1,6 @@
 """The icon of the registry card: uploaded by an administrator, rewritten, served to everybody.
 
-The kind of the image is decided by its content; what the upload says of it does not count (Specification 2, "Admin").
+The kind of the image is decided by its content; the content type of the upload does not count (Specification 2, "Admin").
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Every member of the registry card 0.6 in one table (Specification 2, "Registry card"; decisions F and T).
 
-The strict JSON Schema (`card_schema.py`), the list of signed paths (`card_signature.py`), what an operator may write
+The strict JSON Schema (`card_schema.py`), the list of signed paths (`card_signature.py`), the blocks that an operator may write
 (`card_editing.py`) and `docs/registry-card.md` are computed from it.
 
 A path is dotted; `[]` stands for each item of a list. `limits` are keywords of JSON Schema.
@@ -24,7 +24,7 @@ LISTED_MAX = 20
 
 
 class Mark(Flag):
-    """What holds for a path besides its kind and limits."""
+    """Property of a path besides its kind and limits."""
 
     NONE = 0
     REQUIRED = auto()
@@ -226,7 +226,7 @@ _FEES = (
 
 
 def _where(name: str, *, true: Mapping[str, Any], false: Mapping[str, Any]) -> dict[str, Any]:
-    """What holds of an object where its member `name` is true, and where it is not."""
+    """Return the schema of an object where its member `name` is true, and where it is not."""
     return {"if": {"properties": {name: {"const": True}}}, "then": true, "else": false}
 
 

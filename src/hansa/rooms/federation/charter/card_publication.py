@@ -1,4 +1,4 @@
-"""Sign the registry card whenever it is not what was signed, or its signature has reached half of its window.
+"""Sign the registry card whenever it differs from the signed version, or its signature has reached half of its window.
 
 - Reading never signs: the card is signed at the start of a process, with each change, with each new key, and by a job.
 - Each signed version is kept and becomes a leaf of the log.
@@ -49,7 +49,7 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
 async def publish_card_with_licence(
     tx: Tx, settings: Settings, seal: Seal, licence: Mapping[str, Any] | None
 ) -> CardVersion:
-    """As `publish_card`, where the licence that the registry holds may have changed; None: it holds none."""
+    """Publish the card, where the licence that the registry holds may have changed; None: it holds none. See `publish_card`."""
     await card_store.lock_card(tx)
     await card_store.write_licence(tx, licence)
     return await publish_card(tx, settings, seal)
@@ -58,7 +58,7 @@ async def publish_card_with_licence(
 async def publish_card_with_fx(
     tx: Tx, settings: Settings, seal: Seal, terms: SwapTerms | None
 ) -> CardVersion | None:
-    """As `publish_card`, where the terms of swaps may have changed; None: there is no pool. Nothing is done where they have not."""
+    """Publish the card, where the terms of swaps may have changed; None: there is no pool. Nothing is done where they have not."""
     fx = None if terms is None else terms.block(settings.settlement_currency)
     if (await card_store.written_card(tx)).fx == fx:
         return None

@@ -1,4 +1,4 @@
-"""The registry card as it is served: the newest signed version, with what changes by itself and is not signed."""
+"""Registry card as it is served: the newest signed version, with the members that change by themselves and are not signed."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from .errors import CardUnsigned, CardVersionUnknown, IconMissing
 
 
 class LastAudit(msgspec.Struct, frozen=True):
-    """What the newest audit cycle found; `delta` is a decimal string."""
+    """Findings of the newest audit cycle; `delta` is a decimal string."""
 
     status: str
     delta: str

@@ -1,7 +1,7 @@
 """The strict JSON Schema (draft 2020-12) of the registry card, computed from the table of its paths.
 
-Besides the keywords of the draft it has two annotations: `x-signed` for what the signature covers, and `readOnly` for
-what an operator cannot write.
+Besides the keywords of the draft it has two annotations: `x-signed` for the members that the signature covers, and `readOnly`
+for those that an operator cannot write.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def card_schema() -> dict[str, Any]:
 
 @cache
 def editing_schema() -> dict[str, Any]:
-    """The schema of what an operator writes: the editable blocks, each of which may be null to remove it."""
+    """Return the schema of the blocks that an operator writes, each of which may be null to remove it."""
     whole = _object(_rooted(row for row in CARD_PATHS if row.marks & EDITABLE), is_open=False)
     for name in EDITABLE_BLOCKS:
         block = whole["properties"][name]

@@ -73,7 +73,7 @@ class RegistryCardEdited(LazyModel):
 
     @classmethod
     def of(cls, written: WrittenCard, version: CardVersion) -> "RegistryCardEdited":
-        """What an administrator reads."""
+        """Return the view for an administrator."""
         return cls(
             editable=written.editable,
             version=version.version,

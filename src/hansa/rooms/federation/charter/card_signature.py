@@ -1,6 +1,6 @@
 """The signature of the registry card, and its entity tag (Specification 2, "Registry card"; decisions F and T).
 
-What is signed is one flat object: the full dotted path of each signed leaf with its value, null where the card has none,
+The signed value is one flat object: the full dotted path of each signed leaf with its value, null where the card has none,
 and the window `_signed_at`, `_expires_at`; as canonical JSON. The signature stands in two forms over the same bytes: bare
 in `value`, and as a detached JWS in `jws`.
 """

@@ -49,7 +49,7 @@ VALUES ($1, $2, $3, $4, $5, $6)
 
 
 class WrittenCard(msgspec.Struct, frozen=True):
-    """What the operator wrote, and when; `founded_at` is None before the first key, `licence` and `fx` without one."""
+    """Blocks that the operator wrote, and when; `founded_at` is None before the first key, `licence` and `fx` without one."""
 
     editable: dict[str, Any]
     licence: dict[str, Any] | None
@@ -76,7 +76,7 @@ async def lock_card(tx: Tx) -> None:
 
 
 async def written_card(tx: Tx) -> WrittenCard:
-    """What the operator wrote."""
+    """Return the blocks that the operator wrote."""
     row = await tx.fetchrow(_WRITTEN)
     assert row is not None
     licence = None if row["licence"] is None else json.loads(row["licence"])
@@ -85,17 +85,17 @@ async def written_card(tx: Tx) -> WrittenCard:
 
 
 async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
-    """Replace what the operator wrote. The card is locked."""
+    """Replace the blocks that the operator wrote. The card is locked."""
     await tx.execute(_WRITE, json.dumps(editable))
 
 
 async def write_licence(tx: Tx, licence: Mapping[str, Any] | None) -> None:
-    """Replace what the card states of the licence. The card is locked."""
+    """Replace the statement of the card on the licence. The card is locked."""
     await tx.execute(_WRITE_LICENCE, None if licence is None else json.dumps(licence))
 
 
 async def write_fx(tx: Tx, fx: Mapping[str, Any] | None) -> None:
-    """Replace what the card states of swaps. The card is locked."""
+    """Replace the statement of the card on swaps. The card is locked."""
     await tx.execute(_WRITE_FX, None if fx is None else json.dumps(fx))
 
 

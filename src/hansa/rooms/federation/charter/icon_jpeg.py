@@ -1,4 +1,4 @@
-"""JPEG images, rewritten segment by segment: only what is needed to decode the picture is kept.
+"""JPEG images, rewritten segment by segment: only the segments that are needed to decode the picture are kept.
 
 Dropped are EXIF data with places and times, profiles, comments, thumbnails, and everything behind the end.
 """
@@ -69,7 +69,7 @@ def _require_small(frame: bytes) -> None:
 
 
 def _end_of_scan(image: bytes, position: int) -> int:
-    """Where the coded data end: at the next marker that is neither a stuffed byte nor a restart."""
+    """Return the end of the coded data: the next marker that is neither a stuffed byte nor a restart."""
     while True:
         position = image.find(b"\xff", position)
         if position < 0 or position + 1 >= len(image):

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 class RegistryKey(msgspec.Struct, frozen=True):
-    """The public half of a key: what it signed counts from `valid_from` until `retired_at`, if that has come."""
+    """Public half of a key: its signatures count from `valid_from` until `retired_at`, if that has come."""
 
     sequence: int
     registry_id: str
@@ -18,7 +18,7 @@ class RegistryKey(msgspec.Struct, frozen=True):
 
     @property
     def kid(self) -> str:
-        """What signatures call the key."""
+        """Name of the key in signatures."""
         return f"{self.registry_id}#{self.sequence}"
 
 

@@ -33,7 +33,7 @@ async def rotate_key(
 async def rotate_as_administrator(
     tx: Tx, administrator: Developer, settings: Settings, seal: Seal, *, reason: str | None
 ) -> RegistryKey:
-    """As `rotate_key` with a key made here, recorded in the audit log."""
+    """Rotate the key with one made here, recorded in the audit log. See `rotate_key`."""
     key = await rotate_key(tx, settings, seal)
     await record_admin_act(tx, administrator, act="registry_key.rotate", subject=key.kid, reason=reason)
     return key

@@ -1,4 +1,4 @@
-"""Who signs in this process: the present key of the registry, read anew for each signature."""
+"""Signer of this process: the present key of the registry, read anew for each signature."""
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

@@ -1,4 +1,4 @@
-"""Crossing: what has to hold before money crosses to or from another registry."""
+"""Crossing: the conditions under which money crosses to or from another registry."""
 
 from .errors import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
 from .licence_round import refresh_licences

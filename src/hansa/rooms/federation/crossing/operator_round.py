@@ -1,6 +1,6 @@
 """The job of an operator registry that reads its licence at the frame: issued, renewed, suspended or ended there.
 
-Each reading is whole: a certificate that the frame issued anew, or whose state it changed, replaces what was kept, and the
+Each reading is whole: a certificate that the frame issued anew, or whose state it changed, replaces the stored one, and the
 registry card is signed anew in that commit.
 """
 
@@ -31,7 +31,7 @@ _log = structlog.get_logger()
 
 
 async def read_operator_licence(runtime: Runtime) -> None:
-    """Read the licence at the frame and keep it. Without an answer what was kept stays. Raises: PutOff."""
+    """Read the licence at the frame and keep it. Without an answer the stored licence stays. Raises: PutOff."""
 
     async def ask(frame: PeerRecord) -> Answer:
         assert frame.end is not None, "a frame is known by its verified card"

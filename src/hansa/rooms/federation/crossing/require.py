@@ -1,4 +1,4 @@
-"""Whether something new may cross to or from a peer: asked when a transfer is prepared, and last by its sender."""
+"""Conditions under which a new transfer may cross to or from a peer: checked when it is prepared, and last by its sender."""
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -11,9 +11,9 @@ from .errors import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
 
 
 async def require_may_cross(tx: Tx, settings: Settings, peer: PeerRecord) -> None:
-    """The peer is open, not suspended by its score, and both registries are licensed where that is demanded.
+    """Require that the peer is open, not suspended by its score, and both registries are licensed where that is demanded.
 
-    Inside one trust domain no licence is asked for. Reads only what is stored.
+    Inside one trust domain no licence is asked for. Reads only stored rows.
 
     Raises: PeerPaused, PeerSuspended, LicenceRequired.
     """

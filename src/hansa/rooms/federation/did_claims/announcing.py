@@ -48,7 +48,7 @@ async def _claim_waiting(runtime: Runtime, _: Job) -> None:
 
 
 async def claim_at_frame(runtime: Runtime, digests: Sequence[bytes]) -> None:
-    """Claim own DIDs and write what the frame answers; where it refuses some, the others stay as they are. Raises: PutOff."""
+    """Claim own DIDs and write the frame's answer; where it refuses some, the others stay as they are. Raises: PutOff."""
     answer = await post_digests(runtime, PATH, digests)
     if answer.status == CONFLICT:
         refused = [digest for digest in digests if digest in _refused_in(answer)]

@@ -1,4 +1,4 @@
-"""Whether the frame still has the claims of this operator registry: one that was restored from a backup lacks the newest.
+"""Check that the frame still has the claims of this operator registry: one that was restored from a backup lacks the newest.
 
 The newest claims are looked up at the frame; while some are lacking, these are made again and the ones before them looked up.
 """
@@ -20,7 +20,7 @@ LAST_DIGEST = b"\xff" * 32
 
 
 async def confirm_claims(runtime: Runtime) -> int:
-    """Claim again what the frame lacks; how many those were. Raises: PutOff."""
+    """Claim again the DIDs that the frame lacks; return how many those were. Raises: PutOff."""
     place = OwnDid(await runtime.database.query(clock.now), LAST_DIGEST)
     count = 0
     while page := await _before(runtime, place):

@@ -1,4 +1,4 @@
-"""Which registry of this trust domain has a DID, by the claims that are known here (Specification 6 W 6).
+"""Registry of this trust domain that has a DID, by the claims that are known here (Specification 6 W 6).
 
 Registries of one trust domain share the namespace of their DIDs. A DID of that namespace is this registry's own unless it is
 known that another one holds it.
@@ -19,7 +19,7 @@ RETRY_SECONDS = 5
 
 
 def digest_of(did: str) -> bytes:
-    """What claims name a DID by: its SHA-256."""
+    """Return the digest that names a DID in claims: its SHA-256."""
     return sha256(did.encode()).digest()
 
 
@@ -29,7 +29,7 @@ def is_shared(did: str, settings: Settings) -> bool:
 
 
 async def held_elsewhere(tx: Tx, dids: Iterable[str]) -> Mapping[str, str | None]:
-    """Of these DIDs those that another registry of this trust domain holds, with its SPIFFE id.
+    """Return those of the DIDs that another registry of this trust domain holds, with its SPIFFE id.
 
     None stands for a registry that is not known: the frame refused the claim of this one.
     """
@@ -51,7 +51,7 @@ async def speaks_for(tx: Tx, peer: PeerRecord, did: str, settings: Settings) -> 
 
 
 async def require_confirmed(tx: Tx, dids: Sequence[str], settings: Settings) -> None:
-    """What leaves this registry waits until the frame has confirmed its DIDs. Raises: DidNotConfirmed, DidRefused."""
+    """Require that the frame has confirmed the DIDs of an order that leaves this registry. Raises: DidNotConfirmed, DidRefused."""
     if not settings.is_operator:
         return
     states = await store.own_not_held(tx, [digest_of(did) for did in dids])
@@ -62,7 +62,7 @@ async def require_confirmed(tx: Tx, dids: Sequence[str], settings: Settings) -> 
 
 
 async def unconfirmed(tx: Tx, dids: Sequence[str]) -> Mapping[str, str]:
-    """Of these own DIDs those that the frame has not confirmed: `waiting` or `refused`."""
+    """Return those of these own DIDs that the frame has not confirmed: `waiting` or `refused`."""
     digests = {digest_of(did): did for did in dids}
     found = await store.own_not_held(tx, sorted(digests))
     return {digests[digest]: state for digest, state in found.items()}

@@ -21,7 +21,7 @@ def require_operator(caller: Peer, settings: Settings) -> None:
 
 
 async def claim_dids(tx: Tx, caller: Peer, digests: Sequence[bytes], settings: Settings) -> None:
-    """Write that the caller holds the DIDs of these digests; what it holds already stays as it is.
+    """Write that the caller holds the DIDs of these digests; a claim that it has already stays as it is.
 
     Raises: DidClaimed with the digests of others, DidQuotaReached; then `tx` is to be rolled back.
     """
@@ -35,6 +35,6 @@ async def claim_dids(tx: Tx, caller: Peer, digests: Sequence[bytes], settings: S
 
 
 async def holders_of(tx: Tx, digests: Sequence[bytes], settings: Settings) -> list[tuple[bytes, str]]:
-    """Of these digests those of DIDs that are claimed, with the SPIFFE id of the registry."""
+    """Return those of the digests whose DIDs are claimed, with the SPIFFE id of the registry."""
     own = registry_id_of(settings.trust_domain, settings.registry_name)
     return [(digest, holder or own) for digest, holder in await store.holders(tx, digests)]

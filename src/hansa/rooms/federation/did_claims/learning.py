@@ -1,4 +1,4 @@
-"""What an operator learns from its frame: which registry holds a DID that it has met and did not mint."""
+"""Answers of the frame that an operator keeps: the holder of each DID that it has met and did not mint."""
 
 from collections.abc import Iterable, Sequence
 

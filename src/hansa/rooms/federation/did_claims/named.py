@@ -1,4 +1,4 @@
-"""What is known of the DIDs that callers of this process name: those of one moment are read by one statement."""
+"""Claims on the DIDs that callers of this process name: those of one moment are read by one statement."""
 
 from collections.abc import Mapping, Sequence
 
@@ -37,7 +37,7 @@ async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:
 
 
 async def require_own_confirmed(runtime: Runtime, did: str) -> None:
-    """As `require_confirmed`, of one own DID. Raises: DidNotConfirmed, DidRefused, Unavailable."""
+    """Require that the frame has confirmed one own DID. Raises: DidNotConfirmed, DidRefused, Unavailable. See `require_confirmed`."""
     if not runtime.settings.is_operator:
         return
     claim = await _claim_of(runtime, did)

@@ -1,4 +1,4 @@
-"""What operator registries send their frame about DIDs."""
+"""Routes by which operator registries claim and look up DIDs at their frame."""
 
 from fastapi import APIRouter
 

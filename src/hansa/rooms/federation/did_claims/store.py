@@ -65,7 +65,7 @@ UPDATE federation_did_claim SET state = $2 WHERE digest = ANY($1::bytea[]) AND h
 
 
 class Claim(NamedTuple):
-    """Who holds a DID, None: this registry, as far as `state` says it: `held`, `waiting` or `refused`."""
+    """Holder of a DID, None: this registry, as far as `state` says it: `held`, `waiting` or `refused`."""
 
     holder: str | None
     state: str
@@ -100,17 +100,17 @@ async def count_claims(tx: Tx, holder: str, count: int, most: int) -> bool:
 
 
 async def elsewhere(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str | None]:
-    """Of these digests those that are not of this registry, with the SPIFFE id of the holder, None where it is not known."""
+    """Return those of the digests that are not of this registry, with the SPIFFE id of the holder, None where it is not known."""
     return {row["digest"]: row["holder"] for row in await tx.fetch(_ELSEWHERE, list(digests))}
 
 
 async def holders(tx: Tx, digests: Sequence[bytes]) -> list[tuple[bytes, str | None]]:
-    """Of these digests those that are held, with the SPIFFE id of the holder, None: this registry."""
+    """Return those of the digests that are held, with the SPIFFE id of the holder, None: this registry."""
     return [(row["digest"], row["holder"]) for row in await tx.fetch(_HOLDERS, list(digests))]
 
 
 async def claims(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, Claim]:
-    """What is known of these digests; those without a row are absent."""
+    """Return the claims on these digests; those without a row are absent."""
     rows = await tx.fetch(_CLAIMS, list(digests))
     return {row["digest"]: Claim(row["holder"], row["state"]) for row in rows}
 
@@ -126,7 +126,7 @@ async def own_not_held(tx: Tx, digests: Sequence[bytes]) -> dict[bytes, str]:
 
 
 async def learn(tx: Tx, claims: Sequence[tuple[bytes, str]]) -> None:
-    """Write what the frame stated of other registries."""
+    """Write the claims of other registries that the frame stated."""
     await tx.execute(_LEARN, [digest for digest, _ in claims], [holder for _, holder in claims])
 
 
@@ -136,7 +136,7 @@ async def waiting(tx: Tx, most: int) -> list[bytes]:
 
 
 async def answered(tx: Tx, digests: Sequence[bytes], state: str) -> None:
-    """Write what the frame answered, `held` or `refused`, of own DIDs."""
+    """Write the frame's answer, `held` or `refused`, for own DIDs."""
     await tx.execute(_ANSWERED, list(digests), state)
 
 

@@ -1,4 +1,4 @@
-"""The identity that this registry shows over mutual TLS; what a frame issues to its operators, and an operator receives."""
+"""The identity that this registry shows over mutual TLS; the certificates that a frame issues and an operator receives."""
 
 from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
 from .errors import CertificatesRefused, FederationOff, IdentityMissing, NotEnrolled

@@ -1,4 +1,4 @@
-"""What a frame issues to its operators: certificates for the requests that they sent, for seven days.
+"""Certificates that a frame issues to its operators: for the requests that they sent, for seven days.
 
 No host name is certified: an operator that stated that of another registry would be taken for it by clients that know
 nothing of SPIFFE.

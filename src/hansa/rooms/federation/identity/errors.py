@@ -32,4 +32,4 @@ class NotEnrolled(IdentityMissing):
 
 
 class CertificatesRefused(Exception):
-    """A request for certificates, or what was issued for it, cannot be used; the message is one line."""
+    """Request for certificates, or certificate issued for it, that cannot be used; the message is one line."""

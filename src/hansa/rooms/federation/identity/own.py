@@ -30,7 +30,7 @@ REMEMBERED_SECONDS = 5.0
 
 
 class OwnIdentity(ABC):
-    """What this registry shows, and the roots that certify it."""
+    """Identity that this registry shows, and the roots that certify it."""
 
     @property
     def revision(self) -> int:

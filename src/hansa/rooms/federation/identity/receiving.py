@@ -1,4 +1,4 @@
-"""What an operator registry asks of its frame, and takes.
+"""Certificates that an operator registry requests of its frame, and stores.
 
 - The keys of a request are written before it is sent: after a crash or a lost answer the same request is sent again.
 - A certificate counts when a root of the trust domain certified the requested key under the requested identity.
@@ -63,7 +63,7 @@ async def prepare_requests(tx: Tx, seal: Seal, settings: Settings) -> list[Reque
 async def receive_certificates(
     tx: Tx, requested: Sequence[Requested], certificates: Sequence[str], bundle: TrustBundle
 ) -> None:
-    """Take what was issued for the requests, all of it or nothing. Raises: CertificatesRefused."""
+    """Store the certificates that were issued for the requests, all of them or none. Raises: CertificatesRefused."""
     timestamp = await clock.now(tx)
     leaves = [_leaf(text, bundle, timestamp) for text in certificates]
     for one in requested:

@@ -1,4 +1,4 @@
-"""What the acceptance of an invitation came to: the peer, and whether it reaches this registry in turn."""
+"""Result of the acceptance of an invitation: the peer, and whether it reaches this registry in turn."""
 
 import msgspec
 from pydantic import Field

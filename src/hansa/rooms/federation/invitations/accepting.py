@@ -184,7 +184,7 @@ async def _reached_back(
 
 
 def _detail_in(answer: Answer) -> str:
-    """What the other registry says of its refusal, cut to an ordinary length."""
+    """Return the other registry's description of its refusal, cut to an ordinary length."""
     try:
         detail = json.loads(answer.body).get("detail")
     except (ValueError, AttributeError, RecursionError):

@@ -39,7 +39,7 @@ class DocumentUnreadable(Exception):
 
 
 class Party(msgspec.Struct, frozen=True):
-    """Who signs: the registry, where it is, and by what its certificates are judged."""
+    """Registry that signs, its addresses, and the thumbprint of the bundle by which its certificates are judged."""
 
     trust_domain: str
     registry_name: str

@@ -65,7 +65,7 @@ def _require_invitable(settings: Settings, operator: str) -> None:
 
 
 async def own_party(runtime: Runtime) -> documents.Party:
-    """What an invitation says of this registry. Raises: FederationOff, where peers cannot dial it."""
+    """Return the party that an invitation states for this registry. Raises: FederationOff, where peers cannot dial it."""
     settings = runtime.settings
     address = require_address(settings)
     bundle = await own_bundle(runtime)
@@ -79,7 +79,7 @@ async def own_party(runtime: Runtime) -> documents.Party:
 
 
 def require_address(settings: Settings) -> str:
-    """What peers dial. Raises: FederationOff, where they cannot."""
+    """Return the address that peers dial. Raises: FederationOff, where they cannot."""
     if settings.federation_address is None:
         raise FederationOff(
             "This registry has no address for peers: set FEDERATION_PORT or FEDERATION_BASE_URL."

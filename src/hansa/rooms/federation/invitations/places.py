@@ -1,4 +1,4 @@
-"""What the signer of an invitation or acceptance is to this registry, and who may join whom inside one frame.
+"""Place of the signer of an invitation or acceptance in relation to this registry, and the rules of joining inside one frame.
 
 - A frame invites an operator by its name; the operator joins its frame first, and gets its certificates by that.
 - Operators of one frame invite each other as registries of different trust domains do.
@@ -14,7 +14,7 @@ from .verifying import Place
 
 
 def place_of_inviter(settings: Settings, document: Document) -> Place:
-    """What the registry that invites is to this one. Raises: InvitationRefused."""
+    """Return the place of the registry that invites. Raises: InvitationRefused."""
     party, operator = document.party, document.operator
     if operator is not None and (
         not settings.is_operator
@@ -39,7 +39,7 @@ def place_of_inviter(settings: Settings, document: Document) -> Place:
 
 
 def place_of_acceptor(settings: Settings, document: Document, invitation: Invitation) -> Place:
-    """What the registry that accepts is to this one. Raises: InvitationRefused."""
+    """Return the place of the registry that accepts. Raises: InvitationRefused."""
     party, operator = document.party, invitation.operator
     if operator is not None:
         if (party.trust_domain, party.registry_name) != (settings.trust_domain, operator):

@@ -40,7 +40,7 @@ from .verifying import PEER_TYPES, Place, VerifiedParty, verify_party
 
 
 class Redemption(msgspec.Struct, frozen=True):
-    """What an acceptance is for: its document, verified."""
+    """Verified document of an acceptance, and its place."""
 
     document: Document
     verified: VerifiedParty
@@ -48,7 +48,7 @@ class Redemption(msgspec.Struct, frozen=True):
 
     @property
     def redeemer(self) -> Redeemer:
-        """What a repeat has to bear as well."""
+        """Redeemer that a repeat has to match."""
         party = self.verified.party
         return Redeemer(self.verified.signer_thumbprint, party.public_url, party.bundle_sha256)
 
@@ -56,7 +56,7 @@ class Redemption(msgspec.Struct, frozen=True):
 class Redeemed(msgspec.Struct, frozen=True):
     """The registry that accepted, and the certificates that an operator gets.
 
-    `reaches`: whether it was read over mutual TLS, None where that was not asked for; `trouble`: why not, or what of it was refused.
+    `reaches`: whether it was read over mutual TLS, None where that was not asked for; `trouble`: why not, or the documents refused.
     """
 
     peer: PeerRecord
@@ -102,7 +102,7 @@ async def _reached(runtime: Runtime, peer: PeerRecord) -> Redeemed:
 
 
 def _requests(settings: Settings, document: Document, invitation: Invitation) -> list[CertificateRequest]:
-    """What an operator asks for. Raises: InvitationRefused."""
+    """Return the certificates that an operator requests. Raises: InvitationRefused."""
     if invitation.operator is None:
         return []
     try:

@@ -26,7 +26,7 @@ WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
 
 
 class Redeemer(msgspec.Struct, frozen=True):
-    """Who redeems an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
+    """Redeemer of an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
 
     thumbprint: str
     public_url: str

@@ -1,4 +1,4 @@
-"""The jurisdiction: what the operator declares that its law regulates, and the authorizations recorded for it."""
+"""Jurisdiction: the acts that the operator declares regulated by its law, and the authorizations recorded for it."""
 
 from .compliance import compliance_block
 from .contracts import ATTESTED_CONTRACT, AttestedContract, ReadAttestedContract

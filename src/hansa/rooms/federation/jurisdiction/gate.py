@@ -1,4 +1,4 @@
-"""Whether an act that the operator declared may go on: it needs a live authorization of the same action and subject.
+"""Gate of an act that the operator declared: it needs a live authorization of the same action and subject.
 
 - A profile that cannot be read declares nothing; authorizations that cannot be read refuse the act.
 - `registry.operation` is recorded and published, and never gated.

@@ -33,7 +33,7 @@ class Authorization(NewAuthorization, frozen=True):
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What it rests on, in its public shape; members without a value are absent."""
+        """Evidence that it rests on, in its public shape; members without a value are absent."""
         stated = {
             "tier": self.tier,
             "reference": self.reference,

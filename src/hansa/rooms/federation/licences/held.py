@@ -25,7 +25,7 @@ async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
 
 
 async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
-    """As `own_licence`; None where the registry holds none."""
+    """Return the genesis or network certificate of this registry with its chain; None where it holds none."""
     genesis = await store.genesis(tx)
     if genesis is not None:
         return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)

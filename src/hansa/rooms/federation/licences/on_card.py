@@ -1,4 +1,4 @@
-"""The licence that this registry holds, and what its card states of it (block `federation.licence`)."""
+"""Licence that this registry holds, and the statement of its card (block `federation.licence`)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The licence that this operator registry holds of its frame: what `GET /federation/licence/mine` answered, judged and kept.
+"""Licence that this operator registry holds of its frame: the answer of `GET /federation/licence/mine`, judged and stored.
 
 - A delivered root is never trusted by being delivered: FEDERATION_ROOT_HASH alone says which genesis certificate counts.
 - The frame's network certificate is kept as this registry's own only where it is for this trust domain.
@@ -49,7 +49,7 @@ async def held_operator_licence(tx: Tx) -> HeldOperatorLicence | None:
 
 
 async def keep_operator_licence(tx: Tx, settings: Settings, answered: AnsweredLicence) -> bool:
-    """Keep what the frame answered, judged now; whether anything of it is new."""
+    """Judge the frame's answer now and store it; return whether anything of it is new."""
     now = await store.lock(tx)
     network = _network_in(answered, settings)
     is_new = network is not None and network != await store.installed(tx)

@@ -1,4 +1,4 @@
-"""What a frame answers an operator that asks for its licence: GET /api/v1/federation/licence/mine."""
+"""Answer of a frame to an operator that asks for its licence: GET /api/v1/federation/licence/mine."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ class NetworkState(msgspec.Struct, frozen=True):
 
 
 class OperatorLicence(msgspec.Struct, frozen=True):
-    """What the operator gets. `issued_now`: its certificate was issued by this request."""
+    """Licence of an operator. `issued_now`: its certificate was issued by this request."""
 
     operator: IssuedCertificate | None
     issued_now: bool
@@ -48,7 +48,7 @@ class OperatorLicence(msgspec.Struct, frozen=True):
 async def operator_licence(tx: Tx, settings: Settings, seal: Seal, caller: Operator) -> OperatorLicence:
     """The newest certificate of the operator; one is issued where it has no live one and LICENSING_MODE is automatic.
 
-    A suspended or revoked operator gets none: its state is what it is answered.
+    A suspended or revoked operator gets none: the answer is its state.
 
     Raises: NotAMainframe, LicensingOff, LicensingKeySealed.
     """

@@ -51,7 +51,7 @@ class IssuedCertificate(msgspec.Struct, frozen=True):
 
 
 class CertificateFilter(msgspec.Struct, frozen=True):
-    """Which certificates, newest first; what is None is not asked for. `sub` is a trust domain or a name."""
+    """Filter of certificates, newest first; a member that is None does not restrict. `sub` is a trust domain or a name."""
 
     state: State | None = None
     type: Type | None = None
@@ -76,7 +76,7 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 class OwnLicence(msgspec.Struct, frozen=True):
-    """What this registry shows of itself; `state` is that of an issued certificate, or `unverified`, `untrusted_root`."""
+    """Licence that this registry shows; `state` is that of an issued certificate, or `unverified`, `untrusted_root`."""
 
     network: NetworkCertificate
     state: str

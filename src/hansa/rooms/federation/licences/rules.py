@@ -30,7 +30,7 @@ def is_mainframe(settings: Settings) -> bool:
 
 
 def require_frame_request(request: CertificateRequest, own_domain: str) -> None:
-    """What the genesis refuses. Raises: CertificateRefused."""
+    """Refuse a request that the genesis cannot grant. Raises: CertificateRefused."""
     if request.subject.trust_domain == own_domain:
         raise CertificateRefused(
             "sub.trust_domain is this registry's own; the genesis licenses other trust domains.",
@@ -45,7 +45,7 @@ def require_frame_request(request: CertificateRequest, own_domain: str) -> None:
 
 
 def require_operator_request(request: CertificateRequest) -> None:
-    """What a frame refuses. Raises: CertificateRefused."""
+    """Refuse a request that a frame cannot grant. Raises: CertificateRefused."""
     if kind_of_plan(request.plan) != "operator":
         raise CertificateRefused("plan is one of the frame's operator plans.", field="plan")
     if request.public_key is not None:

@@ -78,7 +78,7 @@ class CertificateIn(LazyModel):
     )
 
     def request(self) -> CertificateRequest:
-        """What is asked for. Raises: CertificateRefused, where the key is unusable."""
+        """Return the certificate request. Raises: CertificateRefused, where the key is unusable."""
         return CertificateRequest(
             subject=Subject(self.sub.trust_domain, self.sub.name, self.sub.url, self.sub.spiffe),
             plan=self.plan,
@@ -215,7 +215,7 @@ class CertificatesQuery(LazyModel):
     offset: int = Field(default=0, ge=0, le=10**9)
 
     def criteria(self) -> CertificateFilter:
-        """What is asked for."""
+        """Return the filter of the query."""
         return CertificateFilter(self.state, self.type, self.sub, self.limit, self.offset)
 
 

@@ -32,8 +32,8 @@ async def change_certificate(
 ) -> tuple[IssuedCertificate, list[str]]:
     """The certificate after the act, and the ids of all that it changed.
 
-    Suspend changes every active certificate of the subject, revoke every one that is not revoked, reinstate what the
-    same suspension changed and is not past its end.
+    Suspend changes every active certificate of the subject, revoke every one that is not revoked, reinstate every one that
+    the same suspension changed and is not past its end.
 
     Raises: NotAMainframe, CertificateUnknown, CertificateState.
     """

@@ -147,7 +147,7 @@ async def revoke(tx: Tx, one: IssuedCertificate) -> list[str]:
 
 
 async def reinstate(tx: Tx, one: IssuedCertificate) -> list[str]:
-    """Reinstate what the same act suspended and is not past its end; the ids."""
+    """Reinstate the certificates that the same act suspended and are not past their end; return their ids."""
     return await _changed(tx, _REINSTATE, one.lid)
 
 

@@ -154,7 +154,7 @@ async def held_delivered(tx: Tx, settings: Settings) -> Delivered | None:
 
 
 async def own_issued_list(db: Database, settings: Settings, seal: Seal) -> str | None:
-    """The list of what this registry issued; None where it issued nothing."""
+    """Return the list of certificates that this registry issued; None where it issued none."""
     try:
         return await issued_list(db, settings, seal)
     except CertificateUnknown:

@@ -37,7 +37,7 @@ WHERE kept.generated_at < excluded.generated_at
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A verdict to be kept, with what it is on."""
+    """Verdict to be kept, with the certificate that it is on."""
 
     hash: str | None
     certificate: str | None
@@ -54,7 +54,7 @@ async def find(tx: Tx, ledger_id: str) -> asyncpg.Record | None:
 
 
 async def ended_by_lists(tx: Tx, ledger_id: str, certificate_hash: str) -> str | None:
-    """As which an issuer's list ended this certificate of a registry; None where it was not judged so."""
+    """Return the state by which an issuer's list ended this certificate of a registry; None where it was not judged so."""
     ended: str | None = await tx.fetchval(_ENDED, ledger_id, certificate_hash)
     return ended
 

@@ -1,7 +1,7 @@
 """A channel: the messages on one subject between this registry and its peers, sent and received alike.
 
-- A room declares what its messages are: how a text is read, which agents a message names, how it is applied, how an answer is signed.
-- Messages are applied in a transaction, which undoes what is refused. What is lost in transit or refused its author sends again.
+- A room declares its messages: how a text is read, which agents a message names, how it is applied, how an answer is signed.
+- Messages are applied in a transaction, which undoes a refused message. A message that is lost or refused is sent again by its author.
 - Nothing here is called within a transaction.
 """
 
@@ -28,7 +28,7 @@ _log = structlog.get_logger()
 
 
 class ApplyAlone(Exception):
-    """A message changes what was read for the others: each is to be applied in a transaction of its own."""
+    """Message that changes rows read for the others: each is to be applied in a transaction of its own."""
 
 
 class Exchange(msgspec.Struct, Generic[M], frozen=True):
@@ -61,7 +61,7 @@ Stamp = Callable[[Runtime, PeerRecord, Sequence[M]], Awaitable[Sequence[M]]]
 class Channel(msgspec.Struct, Generic[M], frozen=True):
     """The messages on one subject.
 
-    `asks` reads what comes to the own route, `answers` what a peer answers; `parties` are the agents that a message names.
+    `asks` reads requests to the own route, `answers` a peer's answers; `parties` are the agents that a message names.
     `stamp` is called before messages are sent. `is_together`: the messages of one request are one transaction; otherwise each is
     its own. `messages_max`: of one request; those beyond it are counted as malformed. `readers`: SPIFFE ids of the peers whose last
     answer to this process said that they read several messages in one text; None where none are signed so.
@@ -81,12 +81,12 @@ class Channel(msgspec.Struct, Generic[M], frozen=True):
     async def receive(
         self, runtime: Runtime, peer: PeerRecord, texts: Sequence[str], *, reads_transfers: bool = False
     ) -> list[str]:
-        """Apply what a peer sent to the own route; the signed answers."""
+        """Apply the messages that a peer sent to the own route; return the signed answers."""
         answers = await self._apply_texts(Exchange(runtime, peer), self.asks, texts)
         return await self.sign(runtime, answers, reads_transfers) if answers else []
 
     async def send(self, runtime: Runtime, peer: PeerRecord, messages: Sequence[M]) -> Sequence[M]:
-        """Send messages and apply the answers; what follows from these. Raises: PeerUnavailable."""
+        """Send messages and apply the answers; return the messages that follow from these. Raises: PeerUnavailable."""
         if self.stamp is not None:
             messages = await self.stamp(runtime, peer, messages)
         exchange = Exchange(runtime, peer, messages)

@@ -1,6 +1,6 @@
 """Signed messages between registries: compact JWS by the registry key of the author.
 
-A message is an act of its author, known by the key: what a peer sends counts only under a key of its own verified key set.
+A message is an act of its author, known by the key: a peer's message counts only under a key of its own verified key set.
 """
 
 from collections.abc import Callable, Mapping
@@ -72,5 +72,5 @@ def require_signed(signature: CompactSignature, keys: Mapping[str, bytes]) -> No
 
 
 async def own_keys(tx: Tx) -> dict[str, bytes]:
-    """Return every key that this registry has or had: under each of them what a peer shows of it is proof."""
+    """Return every key that this registry has or had: a statement that a peer shows is proof under each of them."""
     return {key.kid: key.public_key for key in await all_keys(tx)}

@@ -1,6 +1,6 @@
 """The outbox of a room: the messages that its rows have for each peer, sent until the peer has answered them.
 
-No text is stored. Each message bears the positions of the moment in which it is signed, so rows hold what it is about and when it is due.
+No text is stored. Each message bears the positions of the moment in which it is signed, so rows hold its subject and its due time.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,10 +23,10 @@ M = TypeVar("M")
 
 
 class Sending(msgspec.Struct, Generic[M], frozen=True):
-    """A channel and what is due on it.
+    """Channel and the messages that are due on it.
 
-    `due` returns the messages that the peer is to be sent now, and sets when they are due again. `rounds`: how often what follows
-    from the answers is sent at once.
+    `due` returns the messages that the peer is to be sent now, and sets when they are due again. `rounds`: how often the messages
+    that follow from the answers are sent at once.
     """
 
     channel: Channel[M]
@@ -42,7 +42,7 @@ class Sending(msgspec.Struct, Generic[M], frozen=True):
 async def converse(
     runtime: Runtime, peer: PeerRecord, channel: Channel[M], messages: Sequence[M], *, rounds: int
 ) -> None:
-    """Send messages, take the answers in, and send what follows from them, as often as `rounds`. Raises: PeerUnavailable."""
+    """Send messages, apply the answers, and send the messages that follow from them, as often as `rounds`. Raises: PeerUnavailable."""
     for _ in range(rounds):
         if not messages:
             return
@@ -52,7 +52,7 @@ async def converse(
 class Outbox(msgspec.Struct, frozen=True):
     """Two background jobs of a room: one enqueues the peers that are due, the other sends one of them all that it has not answered.
 
-    `ready` raises while this process may not send. `forget` ends what is due for a peer that is not known any more; without it such a
+    `ready` raises while this process may not send. `forget` ends the messages due to a peer that is not known any more; without it such a
     peer is tried again.
     """
 
@@ -74,7 +74,7 @@ class Outbox(msgspec.Struct, frozen=True):
         )
 
     async def enqueue_due(self, tx: Tx) -> None:
-        """Let every peer be sent what is due."""
+        """Enqueue the sending of due messages to every peer."""
         await jobs.enqueue_many(tx, self.delivery, [jobs.NewJob(peer) for peer in await self.peers_due(tx)])
 
     async def deliver(self, runtime: Runtime, job: jobs.Job) -> None:

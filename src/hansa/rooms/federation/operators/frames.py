@@ -1,4 +1,4 @@
-"""The frame of this operator registry among its peers, and what jobs ask it."""
+"""Frame of this operator registry among its peers, and the requests of jobs to it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -30,7 +30,7 @@ async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
 
 
 async def ask_frame(runtime: Runtime, ask: Callable[[PeerRecord], Awaitable[Answer]]) -> Answer:
-    """What the frame answers to `ask`, whatever its status is. Never within a transaction. Raises: PutOff."""
+    """Return the frame's answer to `ask`, whatever its status is. Never within a transaction. Raises: PutOff."""
     frame = await runtime.database.query(lambda tx: own_frame(tx, runtime.settings))
     if frame is None:
         raise PutOff("the frame of this trust domain is not a peer yet")

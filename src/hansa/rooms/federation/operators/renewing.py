@@ -1,6 +1,6 @@
 """Renew the certificates of an operator registry at half of their lifetime, over mutual TLS with its frame.
 
-The keys of the request are written before it is sent; what was received is written in one commit. A process that ended
+The keys of the request are written before it is sent; the received certificates are written in one commit. A process that ended
 between the two asks again for the same keys.
 """
 

@@ -1,4 +1,4 @@
-"""Which operator registries the frame still certifies: one that it removed is put under quarantine by the others.
+"""Operator registries that the frame still certifies: one that it removed is put under quarantine by the others.
 
 Its certificates last up to seven days more, and only the frame knows that it removed the registry. So every operator reads the
 frame's list of peers each minute (decision 0137). A quarantine that was begun here ends when the frame lists the registry again.

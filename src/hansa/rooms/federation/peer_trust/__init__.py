@@ -1,4 +1,4 @@
-"""Peer trust: how far other registries are trusted, by what was observed of them."""
+"""Peer trust: how far other registries are trusted, by the record of their behaviour."""
 
 from .calls import call_peer
 from .effects import accepts_cards, may_cross

@@ -1,4 +1,4 @@
-"""What the state of a peer has as its effect, where PEER_TRUST_MODE is `enforce`; else it has none."""
+"""Effects of the state of a peer, where PEER_TRUST_MODE is `enforce`; else it has none."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -17,7 +17,7 @@ _REFUSED: Mapping[TrustState, tuple[Refused, ...]] = {
 
 
 def refused_of(state: TrustState, mode: str) -> list[Refused]:
-    """What is refused of a peer in this state."""
+    """Return the kinds of exchange that are refused to a peer in this state."""
     return list(_REFUSED.get(state, ())) if mode == "enforce" else []
 
 

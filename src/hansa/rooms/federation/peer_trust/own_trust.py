@@ -1,4 +1,4 @@
-"""What peers state about their trust in this registry: read from each, kept, and logged when a peer begins to warn."""
+"""Trust in this registry that peers state: read from each, stored, and logged when a peer begins to warn."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -34,7 +34,7 @@ class _Trust(msgspec.Struct, frozen=True):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """What a peer answers about this registry."""
+    """Answer of a peer about this registry."""
 
     mode: Literal["off", "observe", "enforce"]
     trust: _Trust

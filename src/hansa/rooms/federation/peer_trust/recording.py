@@ -16,7 +16,7 @@ _log = structlog.get_logger()
 
 
 async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") -> bool:
-    """Record what a peer did: a crossing succeeded, a dispute was lost, a card refused, a request not answered, a swap aborted.
+    """Record an event of a peer: a crossing succeeded, a dispute was lost, a card refused, a request not answered, a swap aborted.
 
     `mark` is the id of the dispute, or DID and version of the card; the others need none. Returns whether it counts: a
     dispute and a card's version once, and of an hour 10 crossings, one refused card, one unanswered request, one swap

@@ -1,6 +1,6 @@
 """The score of a peer and its state (Specification 6 S, 6 W 20). Pure: the evidence is counted elsewhere.
 
-score = (1 + s) / (2 + s + f), where s and f are the weights of what succeeded and failed, each halved every 90 days. Without
+score = (1 + s) / (2 + s + f), where s and f are the weights of successes and failures, each halved every 90 days. Without
 evidence it is 0.5 and means nothing: a peer with few interactions is `unmeasured`.
 """
 
@@ -26,7 +26,7 @@ FAILURES: Mapping[str, float] = {
 
 
 class Thresholds(msgspec.Struct, frozen=True):
-    """Below which scores a peer is warned of, restricted and suspended, and what it needs to recover."""
+    """Scores below which a peer is warned of, restricted and suspended, and the conditions of its recovery."""
 
     min_interactions: int
     warn_below: float

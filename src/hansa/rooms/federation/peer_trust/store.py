@@ -66,7 +66,7 @@ ON CONFLICT (peer_id) DO UPDATE SET mode = excluded.mode, state = excluded.state
 
 
 class Stated(Protocol):
-    """What a peer states about this registry."""
+    """Statement of a peer about this registry."""
 
     @property
     def state(self) -> TrustState: ...
@@ -79,7 +79,7 @@ class Stated(Protocol):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """How many signals of each kind there are of a peer, and what they weigh by their age."""
+    """Number of signals of each kind that there are of a peer, and their weight by their age."""
 
     counts: dict[str, int]
     decayed: dict[str, float]
@@ -99,7 +99,7 @@ async def add(tx: Tx, peer_id: int, kind: str, mark: str) -> bool:
 
 
 async def count_interactions(tx: Tx, peer_id: int, count: int, *, is_lost_dispute: bool) -> None:
-    """Count what was added in the row of the peer."""
+    """Count the added signals in the row of the peer."""
     await tx.execute(_COUNT, peer_id, is_lost_dispute, count)
 
 
@@ -125,12 +125,12 @@ async def set_weight(tx: Tx, peer_id: int, weight: int) -> None:
 
 
 async def own_trust(tx: Tx) -> list[dict[str, Any]]:
-    """What each peer stated about this registry, by ledger id."""
+    """Return the statement of each peer about this registry, by ledger id."""
     return [dict(row) for row in await tx.fetch(_OWN_TRUST)]
 
 
 async def keep_own_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
-    """Keep what a peer states about this registry; the state that it stated before. One statement."""
+    """Store a peer's statement about this registry; return the state that it stated before. One statement."""
     before: TrustState | None = await tx.fetchval(
         _KEEP_OWN_TRUST, peer_id, mode, trust.state, trust.score, trust.interactions, trust.reason
     )

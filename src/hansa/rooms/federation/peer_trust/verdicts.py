@@ -1,4 +1,4 @@
-"""What the evidence says of a peer, its form for administrators, and its effects where PEER_TRUST_MODE is `enforce`."""
+"""Verdict on a peer by the evidence, its form for administrators, and its effects where PEER_TRUST_MODE is `enforce`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

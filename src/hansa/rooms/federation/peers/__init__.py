@@ -1,4 +1,4 @@
-"""Other registries as peers: who they are, how they are called, and what was refused of them."""
+"""Other registries as peers: their identities, how they are called, and the refusals of their requests and documents."""
 
 from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name

@@ -1,4 +1,4 @@
-"""What administrators do with a peer: pause, resume, quarantine, release, remove."""
+"""Acts of administrators on a peer: pause, resume, quarantine, release, remove."""
 
 import msgspec
 
@@ -22,7 +22,7 @@ NUMBER_MAX_DIGITS = 18
 
 
 class AutoSlash(msgspec.Struct, frozen=True):
-    """Which slashes that a peer asks for are approved without an administrator; `most` in whole units."""
+    """Bounds of the slashes requested by a peer that are approved without an administrator; `most` in whole units."""
 
     is_enabled: bool
     most: int
@@ -65,7 +65,7 @@ async def resume_peer(tx: Tx, administrator: Developer | None, name: str) -> Pee
 
 
 async def quarantine_peer(tx: Tx, administrator: Developer | None, name: str, reason: str) -> PeerRecord:
-    """Take nothing in from a peer and cross nothing with it; what is under way is decided.
+    """Accept nothing from a peer and cross nothing with it; acts under way are decided.
 
     Raises: PeerUnknown, PeerAmbiguous, PeerRemoving, PeerStateRefused.
     """
@@ -91,7 +91,7 @@ async def release_peer(tx: Tx, administrator: Developer | None, name: str, reaso
 async def remove_peer(
     tx: Tx, administrator: Developer | None, runtime: Runtime, name: str, *, abandon: bool = False
 ) -> tuple[PeerRecord, bool]:
-    """Trust a peer no longer and delete what was taken in from it; returns the peer, and whether its row is gone too.
+    """Trust a peer no longer and delete the data accepted from it; returns the peer, and whether its row is gone too.
 
     The row stays, `removing`, while something is under way with it, unless that is abandoned: then it ends in this transaction.
 

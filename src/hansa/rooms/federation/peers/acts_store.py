@@ -70,7 +70,7 @@ async def removing(tx: Tx) -> list[int]:
 
 
 async def delete(tx: Tx, peer_id: int) -> None:
-    """Delete a peer that is being removed, with what was counted about it."""
+    """Delete a peer that is being removed, with the counts about it."""
     await tx.execute("DELETE FROM federation_peer WHERE id = $1 AND removing", peer_id)
 
 

@@ -69,7 +69,7 @@ def callable_address(url: str, allowed: Collection[str], *, field: str) -> str:
 
 
 def _why_not_called(url: str, said: str) -> str:
-    """Why an address of a registry is not called, and what its operator can do."""
+    """Return why an address of a registry is not called, and the remedy for its operator."""
     address = read_web_address(url)
     if address is None:
         return f"The address of the other registry, {url[:ADDRESS_SHOWN_CHARACTERS]!r}, is refused: {said}"

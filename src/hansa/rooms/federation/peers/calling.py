@@ -48,7 +48,7 @@ async def call_peer(
 
 
 async def call_end(runtime: Runtime, peer_id: int, end: MutualEnd, call: Call, limits: CallLimits) -> Answer:
-    """As `call_peer`, of a registry whose address and identity are known before they are stored."""
+    """Call a registry whose address and identity are known before they are stored. See `call_peer`."""
     own = await OWN_IDENTITY.of(runtime).svid()
     return await PEER_CALLS.of(runtime).send(peer_id, end, own, call, limits)
 

@@ -1,4 +1,4 @@
-"""Whether a client certificate is that of a peer's registry, asked for every request to a route for peers.
+"""Check of the client certificate of a peer's registry, made for every request to a route for peers.
 
 - Only the exact SPIFFE id of the peer's verified card counts, `/registry/<name>` (Specification 6 W 1). Another identity of
   a peer's trust domain is refused and counted `wrong_identity`.
@@ -27,7 +27,7 @@ REMEMBERED_MAX = 4096
 
 
 class RecognisedLeaves:
-    """Which leaves were verified by which bundle, so that a connection pays for it once."""
+    """Leaves that were verified, each by its bundle, so that a connection pays for it once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, str], tuple[datetime, datetime]] = {}

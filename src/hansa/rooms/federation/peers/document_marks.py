@@ -1,4 +1,4 @@
-"""What changes when a document of a registry does: peers compare it at each interval, and read the documents only where it differs.
+"""Marks of the documents of a registry: peers compare them at each interval, and read the documents only where they differ.
 
 It is answered over mutual TLS, as the documents are. A registry that does not answer it is read in whole.
 """

@@ -1,4 +1,4 @@
-"""Write a peer, and what its verified card states of it."""
+"""Write a peer, and the statements of its verified card."""
 
 from asyncpg import UniqueViolationError
 
@@ -28,7 +28,7 @@ async def admit_peer(tx: Tx, new: NewPeer) -> PeerRecord:
     """Write a peer that both sides approved, or approve the one that is there, with this bundle from now on.
 
     An approval by invitation is one of the roots as well: a peer that lost its root comes back by it. It also ends a removal
-    that waits: where both sides removed each other, neither could ask the other about what is under way.
+    that waits: where both sides removed each other, neither could ask the other about transfers that are under way.
 
     Raises: RootCollision.
     """
@@ -52,7 +52,7 @@ async def note_federated(tx: Tx, peer: PeerRecord) -> None:
 
 
 async def store_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord:
-    """Write what a verified card states. Raises: PeerExists for the card of another peer, PeerUnknown."""
+    """Write the members of a verified card. Raises: PeerExists for the card of another peer, PeerUnknown."""
     try:
         async with tx.transaction():
             peer = await store.set_card(tx, peer_id, card)

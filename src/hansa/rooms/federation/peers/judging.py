@@ -1,4 +1,4 @@
-"""Judge the registry card of another registry: what it signs, and whether a peer may be called by the name that it states.
+"""Judge the registry card of another registry: its signed leaves, and whether a peer may be called by the name that it states.
 
 Only signed leaves decide. A settlement currency, namespace or fee that the card does not sign counts as absent, and the card
 is then refused (Specification 6 W 22).
@@ -35,7 +35,7 @@ class CardRefused(Exception):
 
 
 class ExpectedRegistry(msgspec.Struct, frozen=True):
-    """Who the card has to be of. `registry_name`, `spiffe_id` and `ledger_id` are None where the card itself says so first."""
+    """Registry that the card has to be of. `registry_name`, `spiffe_id` and `ledger_id` are None where the card itself says so first."""
 
     trust_domain: str
     own_namespace: str | None
@@ -46,7 +46,7 @@ class ExpectedRegistry(msgspec.Struct, frozen=True):
 
 
 def judge_card(card: str, keys: str, expected: ExpectedRegistry, *, now: datetime) -> VerifiedCard:
-    """The card with what it signs, verified by the key set of its own host. Raises: CardRefused."""
+    """Return the card with its signed leaves, verified by the key set of its own host. Raises: CardRefused."""
     try:
         key_document = read_json(keys)
         key_set = read_keys(key_document)

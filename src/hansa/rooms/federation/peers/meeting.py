@@ -1,6 +1,6 @@
 """Read another registry: at its public address before it is known, over mutual TLS once it is.
 
-What is read is judged elsewhere. Never within a transaction.
+The documents are judged elsewhere. Never within a transaction.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class DocumentMissing(OutgoingTrouble):
 
 @dataclass(frozen=True)
 class Documents:
-    """What a registry publishes of itself, as it was read. `card` is None where it is unchanged.
+    """Documents that a registry publishes, as they were read. `card` is None where it is unchanged.
 
     `has_added_us`: it knows the certificate that was shown as that of a peer, pending or approved.
     """

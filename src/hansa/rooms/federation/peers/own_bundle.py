@@ -1,4 +1,4 @@
-"""The trust bundle of this registry: what other registries judge its certificates by."""
+"""Trust bundle of this registry, by which other registries judge its certificates."""
 
 from datetime import timedelta
 from functools import lru_cache

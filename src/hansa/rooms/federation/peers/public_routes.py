@@ -1,4 +1,4 @@
-"""What everyone may read of the federation: the own trust bundle, the peers, their verified cards."""
+"""Public routes of the federation: the own trust bundle, the peers, their verified cards."""
 
 from typing import Annotated, Any
 

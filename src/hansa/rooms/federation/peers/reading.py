@@ -1,4 +1,4 @@
-"""Read peers, and count what was refused of them."""
+"""Read peers, and count the refusals of their requests and documents."""
 
 from datetime import datetime
 

@@ -111,7 +111,7 @@ class PeerRecord:
 
     @property
     def end(self) -> MutualEnd | None:
-        """Where and as whom it is called over mutual TLS; None before its card was verified."""
+        """Address and identity by which it is called over mutual TLS; None before its card was verified."""
         if self.federation_base_url is None or self.spiffe_id is None:
             return None
         return MutualEnd(self.federation_base_url, self.spiffe_id, self.bundle.pem)
@@ -119,7 +119,7 @@ class PeerRecord:
 
 @dataclass(frozen=True)
 class VerifiedCard:
-    """What a verified registry card says of a registry: signed leaves, and the address that peers dial."""
+    """Members of a verified registry card: signed leaves, and the address that peers dial."""
 
     spiffe_id: str
     ledger_id: str

@@ -4,7 +4,7 @@
   current one of the peer (Specification 6 W 22), or the key set is not the stored one.
 - A bundle of a higher sequence replaces the last one. A lower one is refused; so are other roots under the same sequence.
 - A pending peer that has added this registry too, and says so of the certificate that it was shown, is approved by that.
-- What is refused is counted, and the last good documents stay.
+- A refused document is counted, and the last good documents stay.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ LICENCE_HASH = "federation.licence.hash"
 
 
 class Refreshed(msgspec.Struct, frozen=True):
-    """A peer after it was read, and what of it was refused."""
+    """Peer after it was read, and the refusals of its documents."""
 
     peer: PeerRecord
     refused: dict[str, int] = msgspec.field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Roots(msgspec.Struct, frozen=True):
 
 
 async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
-    """Read a peer and store what is verified. Never within a transaction.
+    """Read a peer and store the verified documents. Never within a transaction.
 
     Raises: PeerUnreachable, PeerDocumentRefused (counted), PeerUnknown, FederationOff.
     """
@@ -66,7 +66,7 @@ async def refresh_peer(runtime: Runtime, peer_id: int) -> Refreshed:
 
 
 async def refresh_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> Refreshed:
-    """As `refresh_peer`, of a peer as it is `now`."""
+    """Read a peer as it is `now`, and store the verified documents. See `refresh_peer`."""
     peer_id = peer.id
     roots = await _roots_of(runtime, peer)
     if roots.own is not None:
@@ -90,7 +90,7 @@ async def refresh_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> Re
 
 
 async def _is_known(runtime: Runtime, peer: PeerRecord, now: datetime) -> bool:
-    """Return whether nothing of the peer is to be read but what says that its documents are unchanged.
+    """Return whether nothing of the peer is to be read but the answer that its documents are unchanged.
 
     Raises: PeerUnreachable, FederationOff.
     """
@@ -136,7 +136,7 @@ async def _verified(
 
 
 def expected_of(peer: PeerRecord, settings: Settings) -> ExpectedRegistry:
-    """Who the card of this peer has to be of. Before it was verified the trust domain may stand in place of a name."""
+    """Return the registry that the card of this peer has to be of. Before it was verified the trust domain may stand in place of a name."""
     is_named = peer.card is not None or peer.registry_name != peer.trust_domain
     return ExpectedRegistry(
         peer.trust_domain,
@@ -218,7 +218,7 @@ async def _take(
 
 
 async def _take_bundle(tx: Tx, peer: PeerRecord, text: str, roots: _Roots) -> dict[str, int]:
-    """Store a newer bundle. Returns what was refused, by reason."""
+    """Store a newer bundle. Returns the refusals, by reason."""
     if roots.own is not None:
         await store.set_bundle(tx, peer.id, roots.own)
         return {}

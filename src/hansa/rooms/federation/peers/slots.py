@@ -1,4 +1,4 @@
-"""What rooms above do with peers: read the cards of one now, end what was mirrored from one, and name the registries behind it."""
+"""Acts of rooms above on peers: read the cards of one now, end the mirrors of one, and name the registries behind it."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ from .records import PeerRecord
 
 
 class SyncOutcome(msgspec.Struct):
-    """What one reading of a peer came to: items read, mirrors written, mirrors hidden, and what was refused, by reason."""
+    """Result of one reading of a peer: items read, mirrors written, mirrors hidden, and the refusals by reason."""
 
     pulled: int = 0
     changed: int = 0
@@ -31,7 +31,7 @@ class SyncOutcome(msgspec.Struct):
 class DiscoveredRegistry(msgspec.Struct, frozen=True):
     """A registry that is no peer: its cards come by the peer `relay_ledger_id`, at a hop distance of 2 or more.
 
-    `registry_name` and `is_verified` are what its own address showed.
+    `registry_name` and `is_verified` are from its own address.
     """
 
     ledger_id: str

@@ -1,4 +1,4 @@
-"""Every statement on peers and what was refused of them.
+"""SQL statements on peers and their refusals.
 
 Locks: writing a peer's roots locks the row of `federation_trust` first, so that two bundles are compared one after the other.
 """
@@ -237,7 +237,7 @@ async def add(tx: Tx, new: NewPeer, name: str) -> PeerRecord:
 
 
 async def set_card(tx: Tx, peer_id: int, card: VerifiedCard) -> PeerRecord | None:
-    """Write what the verified card states; None where the peer is gone or is another registry.
+    """Write the members of the verified card; None where the peer is gone or is another registry.
 
     Raises: asyncpg.UniqueViolationError when another peer has the SPIFFE id or ledger id.
     """

@@ -48,7 +48,7 @@ async def sync_peer(runtime: Runtime, peer_id: int) -> SyncOutcome:
 
 
 async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: str) -> SyncOutcome:
-    """As `sync_peer`, of the peer that NAME means; recorded as an act. Raises: also PeerAmbiguous."""
+    """Synchronize the peer that NAME means, recorded as an act. Raises: as `sync_peer`, and PeerAmbiguous."""
     peer = await runtime.database.query(lambda tx: peer_by_name(tx, name))
     report = await sync_peer(runtime, peer.id)
     subject = peer.ledger_id or peer.trust_domain
@@ -59,7 +59,7 @@ async def sync_by_name(runtime: Runtime, administrator: Developer | None, name: 
 
 
 async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[Refreshed | None, SyncOutcome]:
-    """The peer as its documents state it now, None where one is refused; and what was refused."""
+    """Return the peer by its present documents, None where one is refused; and the refusals."""
     found = await runtime.database.query(lambda tx: store.one_now(tx, peer_id))
     if found is None:
         raise PeerUnknown
@@ -74,7 +74,7 @@ async def _read_documents(runtime: Runtime, peer_id: int) -> tuple[Refreshed | N
 
 
 async def _work(runtime: Runtime, job: Job) -> None:
-    """What is out of reach is retried soon; a refused document is read again after the interval."""
+    """Read the documents of one peer. An unreachable peer is retried soon; a refused document is read again after the interval."""
     peer_id = int(job.key)
     try:
         refreshed, _ = await _read_documents(runtime, peer_id)

@@ -1,6 +1,6 @@
 """Operator registries of the own frame that the frame does not certify any more, or may not: under quarantine until it does.
 
-What the frame listed last counts for FRAME_ROSTER_MAX_AGE_HOURS. After that it is unknown which operators it still certifies, and all
+The frame's last list counts for FRAME_ROSTER_MAX_AGE_HOURS. After that it is unknown which operators it still certifies, and all
 of them are under quarantine until it answers (decision 0137).
 """
 
@@ -33,7 +33,7 @@ async def follow_frame(tx: Tx, settings: Settings, frame: PeerRecord, listed: Co
 
 
 async def doubt_operators(tx: Tx, settings: Settings, frame: PeerRecord) -> list[str]:
-    """The frame did not answer: quarantine its operators if what it listed last is too old. Returns their ledger ids."""
+    """Quarantine the operators of a frame that did not answer if its last list is too old. Returns their ledger ids."""
     if not await acts_store.is_roster_older(tx, frame.id, settings.frame_roster_max_age_hours):
         return []
     listed = [peer for peer in await _operators(tx, settings) if peer.quarantined_at is None]

@@ -16,7 +16,7 @@ PRIOR = 0.5
 
 
 class PeerView(msgspec.Struct, frozen=True):
-    """A peer, what was refused of it by reason, its trust score, and the database's time."""
+    """Peer, its refusals by reason, its trust score, and the database's time."""
 
     peer: PeerRecord
     refused: dict[str, int]

@@ -1,4 +1,4 @@
-"""Whether a certificate that somebody shows is that of a service, asked for every request that shows one."""
+"""Check of the certificate of a service, made for every request that presents one."""
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509 import Certificate

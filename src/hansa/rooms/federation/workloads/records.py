@@ -18,7 +18,7 @@ class ServiceCertificate(msgspec.Struct, frozen=True):
 
 
 class FoundCertificate(msgspec.Struct, frozen=True):
-    """What is known of a certificate that somebody shows, at the database's time `now`."""
+    """Record of a certificate that a client presents, at the database's time `now`."""
 
     now: datetime
     spiffe_id: str | None

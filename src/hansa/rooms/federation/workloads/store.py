@@ -49,7 +49,7 @@ async def revoke(tx: Tx, name: str) -> int:
 
 
 async def find_presented(tx: Tx, fingerprint: bytes) -> FoundCertificate:
-    """What is known of the certificate with this fingerprint."""
+    """Return the record of the certificate with this fingerprint."""
     row = await tx.fetchrow(_FIND_PRESENTED, fingerprint)
     assert row is not None
     return FoundCertificate(**row)

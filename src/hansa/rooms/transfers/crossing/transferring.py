@@ -125,7 +125,7 @@ async def preview_crossing(
 
 
 async def require_open(tx: Tx, corridor: Corridor) -> None:
-    """Raises: PeerRewound, while the two registries do not agree on what was decided."""
+    """Require a pair that is open. Raises: PeerRewound, while the two registries do not agree on the decisions."""
     if not (await store.find_pair(tx, corridor.key)).is_open or await sent_store.has_doubt(tx, corridor.key):
         raise PeerRewound
 

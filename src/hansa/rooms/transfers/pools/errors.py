@@ -38,14 +38,14 @@ class PoolCurrencyDiffers(Invalid):
 
 
 class ProposalDiffers(Conflict):
-    """The first funding differs from the proposal of the pool's home."""
+    """The first funding is not what the home of the pool proposed."""
 
     code = "POOL_PROPOSAL_DIFFERS"
     sentence = "The home of the pool proposed another reserve; the first funding must be equal to it."
 
 
 class ReserveTooSmall(Conflict):
-    """The pool would open with less than the reserve floor, or a drain leave less, or less than the need of pending swaps."""
+    """The pool would open with less than the reserve floor, or a drain leave less, or less than what pending swaps need."""
 
     code = "POOL_RESERVE_TOO_SMALL"
     sentence = "The reserve would be below its floor, or below what pending swaps may take."
@@ -130,7 +130,7 @@ class ReserveFloorReached(Conflict):
 
 
 class SizeCapExceeded(Invalid):
-    """The swap, together with the pending ones, is above the cap."""
+    """The swap, with what is pending, is above the cap."""
 
     code = SwapCode.SIZE_CAP.value
     sentence = "The swap, together with those pending, is larger than the size cap of the pool."
