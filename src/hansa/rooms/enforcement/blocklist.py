@@ -1,4 +1,4 @@
-"""The blocklist of the registry follows what is withheld, by a reactor."""
+"""Blocklist of the registry: it follows the withheld identities, by a reactor."""
 
 from hansa.foundation.events import AgentReinstated, AgentRevoked, AgentSuspended
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent

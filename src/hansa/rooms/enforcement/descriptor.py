@@ -1,4 +1,4 @@
-"""What the process needs to know of enforcement."""
+"""Descriptor of enforcement for the process."""
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED

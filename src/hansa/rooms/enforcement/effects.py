@@ -1,4 +1,4 @@
-"""The effects of enforcement, each carried out by itself: what one that fails did is undone, and the others go on."""
+"""Effects of enforcement, each carried out by itself: a failing effect is undone, and the others go on."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -98,7 +98,7 @@ async def reinstate_accounts(tx: Tx, dids: Sequence[str]) -> dict[str, AccountRe
 async def _applied_together(
     tx: Tx, apply: Callable[[Tx, Sequence[str]], Awaitable[set[str]]], dids: Sequence[str]
 ) -> tuple[set[str], set[str]]:
-    """Who it was done to, and with whom it failed."""
+    """Return the agents that the effect was applied to, and those for which it failed."""
     if not dids:
         return set(), set()
     together = await _applied(tx, lambda: apply(tx, dids), f"{len(dids)} together")

@@ -1,4 +1,4 @@
-"""What the room refuses."""
+"""Refusals of the room."""
 
 from hansa.foundation.values.errors import Forbidden, NotFound
 

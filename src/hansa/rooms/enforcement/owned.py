@@ -1,4 +1,4 @@
-"""What a developer owns, for an administrator: every agent, and what stands against it."""
+"""Agents of a developer with their suspensions, for an administrator."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from .rules import DeveloperSuspension, Suspension
 
 
 class OwnedAgents(msgspec.Struct, frozen=True):
-    """A page of a developer's agents, the oldest first, each with what stands against it."""
+    """Page of a developer's agents, the oldest first, each with its suspensions."""
 
     developer_id: int
     developer_name: str

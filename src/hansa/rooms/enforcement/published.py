@@ -1,4 +1,4 @@
-"""What the log of the registry proves of suspensions: the status and the day, never the reason."""
+"""Suspensions that the log of the registry proves: the status and the day, never the reason."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which agents were suspended at a moment, for rooms whose deadlines a suspension stops."""
+"""Agents that were suspended at a moment, for rooms whose deadlines a suspension stops."""
 
 from collections.abc import Sequence
 from datetime import datetime

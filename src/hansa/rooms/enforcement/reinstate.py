@@ -1,4 +1,4 @@
-"""Reinstate agents: what stood against them is lifted, and what was withheld is given back."""
+"""Reinstate agents: their suspensions are lifted, and the withheld identity and account are restored."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ async def reinstate_agents(
 ) -> list[Restored]:
     """Let the agents act again, whatever they were suspended for; one answer for each DID.
 
-    A soft reinstatement leaves withheld what is withheld, until a hard one. Raises: agents.OwnAgent.
+    A soft reinstatement leaves identity and account withheld until a hard one. Raises: agents.OwnAgent.
     """
     await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)

@@ -1,4 +1,4 @@
-"""Revoke suspended agents for good. What their accounts hold stays there, and takes part in no transfer."""
+"""Revoke suspended agents for good. The units of their accounts stay there, and take part in no transfer."""
 
 from collections.abc import Sequence
 

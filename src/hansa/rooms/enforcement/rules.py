@@ -1,4 +1,4 @@
-"""What a suspension and its end do to an agent, effect by effect.
+"""Effects of a suspension and of its end on an agent.
 
 - A suspension has a basis: the agent was named itself, or its developer. One of each basis may be open at a time.
 - An agent may act while none stands. A hard one withholds its workload identity and its ledger account.
@@ -22,7 +22,7 @@ AccountReinstatement: TypeAlias = Literal["reinstated", "skipped", "failed"]
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """What became of one agent: its status, its workload identity, its ledger account."""
+    """The result of a suspension or a revocation for one agent: its status, its workload identity, its ledger account."""
 
     agent_did: str
     registry: Stop

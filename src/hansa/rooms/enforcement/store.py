@@ -1,7 +1,7 @@
 """Every SQL statement of the room.
 
 Each act locks the rows of its agents in enforcement_agent, in the order of their DIDs, before it looks at anything: of two
-acts on one agent the second sees what the first has done. A developer is locked by an advisory lock, exclusively while
+acts on one agent the second sees the effects of the first. A developer is locked by an advisory lock, exclusively while
 suspended or reinstated, shared while one of its agents is being created.
 """
 
@@ -126,12 +126,12 @@ async def open_developer_suspension(tx: Tx, developer_id: int, *, reason: str, b
 
 
 async def lift_developer_suspension(tx: Tx, developer_id: int, *, by: int) -> bool:
-    """End what stands against the locked developer; False when nothing does."""
+    """End the suspension of the locked developer; False when there is none."""
     return await tx.fetchval(_LIFT_DEVELOPER, developer_id, by) is not None
 
 
 async def developer_suspension(tx: Tx, developer_id: int) -> DeveloperSuspension | None:
-    """What stands against the developer."""
+    """Return the suspension of the developer; None when there is none."""
     row = await tx.fetchrow(_DEVELOPER, developer_id)
     return DeveloperSuspension(**row) if row else None
 

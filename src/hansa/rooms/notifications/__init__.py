@@ -1,4 +1,4 @@
-"""Notifications: what is sent to owners because something happened."""
+"""Notifications: messages to owners about events."""
 
 from .descriptor import ROOM
 from .owner_notices import OWNER_NOTICES

@@ -1,4 +1,4 @@
-"""What the process needs to know of notifications."""
+"""Descriptor of notifications for the process."""
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.room import AccountEnd, Room, Routes

@@ -87,13 +87,13 @@ def _of_move(data: Mapping[str, Any]) -> WebhookEvent | None:
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What an event is sent as; `payload` makes the `data` of the webhook of the members of the event."""
+    """Webhook of an event; `payload` makes the `data` of the webhook of the members of the event."""
 
     webhook: WebhookEvent | Callable[[Mapping[str, Any]], WebhookEvent | None]
     payload: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_recorded
 
     def webhook_of(self, data: Mapping[str, Any]) -> WebhookEvent | None:
-        """As what this event is sent; None: no owner is notified."""
+        """Return the webhook event that this event is sent as; None: no owner is notified."""
         return self.webhook if isinstance(self.webhook, WebhookEvent) else self.webhook(data)
 
 

@@ -1,4 +1,4 @@
-"""Reputation: what the settled payments and the bonds of agents say about them."""
+"""Reputation of agents: scores of their settled payments, and their bonds."""
 
 from hansa.rooms.agents import AgentUnknown
 

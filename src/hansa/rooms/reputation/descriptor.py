@@ -1,4 +1,4 @@
-"""What the process needs to know of reputation."""
+"""Descriptor of reputation for the process."""
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total

@@ -1,4 +1,4 @@
-"""What a dispute does to its contract: everything stands still until it is dismissed, or a ruling closes the contract.
+"""Effects of a dispute on its contract: deadlines and hold are frozen until it is dismissed, or a ruling closes the contract.
 
 The caller holds the contract locked, and writes the dispute in the same transaction.
 """
@@ -42,14 +42,14 @@ async def held_for(tx: Tx, contract: Contract) -> int | None:
 
 
 def award(contract: Contract, hold_id: int, winner: str) -> ledger.Order:
-    """The order that gives what a contract still holds to one of its parties."""
+    """Order that gives the remaining units of a contract's hold to one of its parties."""
     if winner == contract.contractor_did:
         return ledger.orders.release(hold_id)
     return ledger.orders.award(hold_id, contract.unpaid, message=message_of(contract))
 
 
 async def close(tx: Tx, contract: Contract, paid: ledger.Result | None) -> Contract:
-    """Close a contract by a ruling; `paid` is what it gave to the provider."""
+    """Close a contract by a ruling; `paid` is the payment to the provider."""
     payment = None
     if paid is not None:
         assert paid.tx_id is not None

@@ -15,7 +15,7 @@ from .transitions import Act, move, require_in_time, take
 async def mark_failed(
     tx: Tx, agent: Agent, contract_id: int, reason: str | None, settings: Settings
 ) -> ContractShown:
-    """Declare failure. What is held is free at once, or after the time for a dispute when work was submitted.
+    """Declare failure. The held units are free at once, or after the time for a dispute when work was submitted.
 
     Raises: ContractUnknown, WrongParty, WrongState, DeadlinePassed.
     """

@@ -71,7 +71,7 @@ def milestone_approved(contract: Contract, milestone: int, payment: Payment) -> 
 def overpaid(
     contract: Contract, milestone: int | None, amount: Minor, decision: transfers.CrossingDecision
 ) -> Event:
-    """A transfer paid what the contract does not owe."""
+    """Event of a transfer that paid units that the contract does not owe."""
     assert decision.tx_id is not None
     return ContractOverpaid(
         contract.id,

@@ -1,4 +1,4 @@
-"""Which part of a contract a transfer pays that this registry forgot in a restore.
+"""Part of a contract that a transfer pays which this registry forgot in a restore.
 
 The id of a plain transfer shows it, for it follows from the part; of one with a payment token, whose id it has, the memo does. The number of
 a contract alone does not: after a restore it may be given to another one.

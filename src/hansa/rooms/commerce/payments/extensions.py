@@ -48,7 +48,7 @@ class Settlement(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """Judgement of the database about a token that was settled."""
+    """Result of the database for a token that was settled."""
 
     ended_at: datetime
     counts: bool

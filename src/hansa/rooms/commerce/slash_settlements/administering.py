@@ -1,4 +1,4 @@
-"""What administrators do with settlements: read, approve, reject and write them off, and set what is approved by itself."""
+"""Acts of administrators on slash settlements: read, approve, reject and write them off, and set the limits of automatic approval."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ from .records import Kept
 
 
 class SettlementFilter(msgspec.Struct, frozen=True):
-    """Which settlements; None sets no bound."""
+    """Filter of settlements; None sets no bound."""
 
     direction: str | None
     status: str | None

@@ -26,7 +26,7 @@ SHOWN_AFTER_SECONDS = 12.0
 
 
 class Awarded(msgspec.Struct, frozen=True):
-    """What was ruled for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
+    """Award of a ruling for a complainant of a peer against a defendant here; minor units, `tx_id` that of the slash."""
 
     claim: Claim
     slashed: int
@@ -48,7 +48,7 @@ async def begin_award(tx: Tx, peer: federation.PeerRecord, ruled: Awarded) -> No
 
 
 async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Settings) -> Settlement | None:
-    """Issue what a peer awarded to an agent here, or find that it was issued; None where nothing is answered.
+    """Issue an award of a peer to an agent here, or find that it was issued; None where nothing is answered.
 
     A payment that was compensated by another award is not compensated again: the peer is shown that one, or this one is refused
     where that one cannot be shown. An award of before a restore counts for nothing.

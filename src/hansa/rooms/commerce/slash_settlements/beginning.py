@@ -14,7 +14,7 @@ from .settlement import Claim
 
 
 class RuledAbroad(msgspec.Struct, frozen=True):
-    """What was ruled for a complainant here against an agent of a peer; minor units.
+    """Ruling for a complainant here against an agent of a peer; minor units.
 
     `rate`: own units for one of the peer's, at the ruling.
     """

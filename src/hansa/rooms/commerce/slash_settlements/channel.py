@@ -39,7 +39,7 @@ async def _apply(tx: Tx, exchange: Exchange, messages: Sequence[Message]) -> Seq
 
 
 async def _answer(tx: Tx, exchange: Exchange, message: Message) -> Message | None:
-    """Apply a message by the handler of its type; the answer bears positions that are never behind what it states."""
+    """Apply a message by the handler of its type; the answer bears positions that are never behind its statement."""
     match message:
         case SettlementRequest():
             return await _confirmation(tx, exchange, message)
@@ -118,13 +118,13 @@ async def _receipt_of_paid(tx: Tx, exchange: Exchange, paid: Paid) -> Receipt | 
 
 
 def stated_outcome(kept: Kept) -> Outcome:
-    """What this registry states about a claim of a peer, with the number of its transaction."""
+    """Return the outcome that this registry states about a claim of a peer, with the number of its transaction."""
     tx_id = kept.row["tx_id"]
     return replace(kept.settlement.outcome, tx_id=None if tx_id is None else f"tx-{tx_id}")
 
 
 def _parties(message: Message) -> Sequence[str]:
-    """The agents of which it is to be known where they are, before what a peer opens or shows is judged."""
+    """Return the agents whose registries have to be known before the opening or the proof of a peer is judged."""
     match message:
         case SettlementRequest() | SignedAward() | Paid():
             return (message.claim.complainant_did, message.claim.defendant_did)

@@ -2,7 +2,7 @@
 
 - A token or a contract that this complainant paid to this defendant, by a transfer that this registry credited itself. A plain transfer
   is no payment: anybody can send one to a stranger.
-- The slash is at most what was paid. A payment is used once, whichever number its dispute has (`commerce_slashed_payment`).
+- The slash is at most the paid amount. A payment is used once, whichever number its dispute has (`commerce_slashed_payment`).
 """
 
 from collections.abc import Sequence

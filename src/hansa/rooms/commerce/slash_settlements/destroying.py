@@ -22,7 +22,7 @@ class Slash(msgspec.Struct, frozen=True):
 
 
 class Destroyed(msgspec.Struct, frozen=True):
-    """What was destroyed; `tx_id` is None where nothing was."""
+    """Destroyed units; `tx_id` is None where there were none."""
 
     claim: Claim
     from_bond: Minor
@@ -49,7 +49,7 @@ async def destroy(tx: Tx, slash: Slash, slash_bond: SlashBond, settings: Setting
 
 
 async def record_slash(tx: Tx, kept: Kept, done: Destroyed) -> None:
-    """Write the event of what was destroyed for a settlement."""
+    """Write the event of the units destroyed for a settlement."""
     assert done.tx_id is not None
     slashed = DisputeSlash(
         did=done.claim.defendant_did,

@@ -33,7 +33,7 @@ Text = Annotated[str, msgspec.Meta(max_length=500, pattern=r"\A[^\x00]*\Z")]
 
 
 class SettlementRequest(msgspec.Struct, frozen=True):
-    """The claim of the author with the facts that it signed; `proof` is what it shows of the addressee, not verified yet."""
+    """The claim of the author with the facts that it signed; `proof` is the addressee's text that it shows, not verified yet."""
 
     claim: Claim
     verdict: dict[str, Any]
@@ -43,7 +43,7 @@ class SettlementRequest(msgspec.Struct, frozen=True):
 
 
 class Confirmation(msgspec.Struct, frozen=True):
-    """What the author states about a claim of the addressee, as it came; `positions` are nowhere where it states none."""
+    """Statement of the author about a claim of the addressee, as it came; `positions` are nowhere where it states none."""
 
     outcome: Outcome
     positions: transfers.Message
@@ -64,7 +64,7 @@ class SignedAward(msgspec.Struct, frozen=True):
 class Paid(msgspec.Struct, frozen=True):
     """An award of the addressee that the author has paid; `proof` is the text by which it was awarded, not verified yet.
 
-    `award`: what the author names itself; None where it names nothing.
+    `award`: the award that the author names itself; None where it names none.
     """
 
     claim: Claim
@@ -109,7 +109,7 @@ class _Claim(federation.mailbox.Placed, frozen=True, kw_only=True):
         )
 
     def positions(self, text: str) -> transfers.Message:
-        """Where the two chains of the pair were when this text was signed; nowhere where it states none."""
+        """Return the positions of the two chains of the pair when this text was signed; nowhere where it states none."""
         return transfers.positions_at(self.own_position, self.seen_position, self.to, text)
 
 
@@ -185,12 +185,12 @@ class _Receipt(_Named, frozen=True, kw_only=True, tag_field="type", tag="slash-r
 
 
 def read_request(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
-    """What the peer with these keys asks for. Raises: MalformedMessage."""
+    """Read a request of the peer with these keys. Raises: MalformedMessage."""
     return [_read(text, keys, _Request)]
 
 
 def read_confirmation(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
-    """What the peer with these keys answers to a request. Raises: MalformedMessage."""
+    """Read the answer of the peer with these keys to a request. Raises: MalformedMessage."""
     return [_read(text, keys, _Confirmation)]
 
 
@@ -200,12 +200,12 @@ def read_statement(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
 
 
 def read_receipt(text: str, keys: Mapping[str, bytes]) -> Sequence[Message]:
-    """What the peer with these keys did with a statement. Raises: MalformedMessage."""
+    """Read the receipt of the peer with these keys for a statement. Raises: MalformedMessage."""
     return [_read(text, keys, _Receipt)]
 
 
 def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome:
-    """What this registry, which has or had these keys, stated about a claim. Raises: MalformedMessage."""
+    """Read the outcome that this registry, which has or had these keys, stated about a claim. Raises: MalformedMessage."""
     if len(text) > PROOF_MAX_CHARACTERS:
         raise MalformedMessage("form")
     outcome: Outcome = _read(text, own_keys, _Confirmation).outcome
@@ -213,7 +213,7 @@ def own_outcome(text: str, own_keys: Mapping[str, bytes]) -> Outcome:
 
 
 def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward:
-    """What this registry, which has or had these keys, awarded. Raises: MalformedMessage."""
+    """Read the award of this registry, which has or had these keys. Raises: MalformedMessage."""
     award: SignedAward = _read(text, own_keys, _Award)
     return award
 
@@ -249,7 +249,7 @@ def signed_request(
     proof: str | None = None,
     payment: str | None = None,
 ) -> str:
-    """The claim with the facts of its dispute; `proof` is what the addressee had signed about it."""
+    """Sign the claim with the facts of its dispute; `proof` is the text that the addressee had signed about it."""
     members = {"type": "slash-request", "verdict": verdict, "proof": proof, "payment": payment}
     return _signed(key, claim, {name: value for name, value in members.items() if value is not None})
 
@@ -257,7 +257,7 @@ def signed_request(
 def signed_confirmation(
     key: federation.SigningKey, settlement_id: int, outcome: Outcome, positions: transfers.Message
 ) -> str:
-    """What this registry did or decided about a claim of a peer, and where the two chains of the pair are."""
+    """Sign the act or decision of this registry about a claim of a peer, with the positions of the two chains of the pair."""
     members = {
         **_places(positions),
         "type": "slash-confirmation",
@@ -277,7 +277,7 @@ def signed_award(
     verdict: dict[str, Any],
     positions: transfers.Message,
 ) -> str:
-    """What this registry decided and destroyed for a complainant of a peer, with the facts of the dispute."""
+    """Sign the award of this registry, decided and destroyed for a complainant of a peer, with the facts of the dispute."""
     members = {
         **_places(positions),
         "type": "slash-award",
@@ -311,7 +311,7 @@ def signed_receipt(key: federation.SigningKey, receipt: Receipt, positions: tran
 
 
 def _named(award: Award) -> dict[str, Any]:
-    """What distinguishes an award from another one of the same dispute."""
+    """Return the members that distinguish an award from another one of the same dispute."""
     named = {
         "slashed_amount": format_amount(award.slashed),
         "compensation_amount": format_amount(award.compensation),

@@ -48,7 +48,7 @@ async def take_request(tx: Tx, request: Request, settings: Settings) -> int | No
 
 
 async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outcome) -> int | None:
-    """The peer shows what this registry had signed before it was restored: that is what it decided."""
+    """Restore the decision of this registry from its signed outcome, which the peer shows because a restore lost it."""
     before = None if known is None else known.settlement
     after = protocol.decided_before(shown.claim, before, shown, await clock.seconds(tx))
     if known is None:
@@ -74,9 +74,11 @@ async def order_slash(tx: Tx, settlement_id: int) -> None:
 async def take_outcome(
     tx: Tx, peer: federation.PeerRecord, confirmation: Confirmation, settings: Settings
 ) -> Settlement | None:
-    """Apply what the registry of the defendant states; a signed slash compensates the complainant in the same commit.
+    """Apply the statement of the defendant's registry; a signed slash compensates the complainant in the same commit.
 
-    A statement of before a restore counts for nothing. Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
+    A statement of before a restore counts for nothing.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
     """
     assert peer.spiffe_id is not None
     outcome = confirmation.outcome
@@ -109,7 +111,7 @@ async def take_outcome(
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What a receipt is for: the direction of the settlement, and the positions of the chains when it was sent."""
+    """Settlement that a receipt is for: its direction, and the positions of the chains when it was sent."""
 
     direction: Direction
     positions: transfers.Message
@@ -118,7 +120,7 @@ class Sent(msgspec.Struct, frozen=True):
 async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, sent: Sent) -> None:
     """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused.
 
-    Its author may have lost since what it confirms, where a new epoch began: it is sent again, and confirmed by another receipt.
+    Its author may have lost the confirmed text since, where a new epoch began: it is sent again, and confirmed by another receipt.
     """
     assert peer.spiffe_id is not None
     if not await transfers.observe_in_chain(tx, peer.spiffe_id, signed.positions, store.reopen):
@@ -145,7 +147,7 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
 
 
 async def _take_receipt_of_paid(tx: Tx, kept: Kept, signed: SignedReceipt) -> None:
-    """The registry that ruled has recorded that its award is paid, or could not destroy again what it had lost."""
+    """Apply the receipt for a paid award: the registry that ruled has recorded it, or could not destroy the lost units again."""
     if signed.stated.status is Status.SETTLED:
         await store.write(tx, kept.settlement_id, kept.settlement, store.Written(outcome=signed.text))
     elif signed.stated.reason == protocol.NO_FUNDS:
@@ -182,7 +184,10 @@ async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | No
 
 
 async def _is_auto_approved(tx: Tx, request: Request) -> bool:
-    """Enabled, within the bounds of one slash and of a day, and of what the complainant paid the defendant for a token or a contract."""
+    """Return whether automatic approval is enabled and covers the claim: the bounds of one slash and of a day, and the unused payment.
+
+    The payment is one of the complainant to the defendant, for a token or a contract.
+    """
     peer, claim = request.peer, request.claim
     assert peer.spiffe_id is not None
     assert peer.ledger_id is not None
@@ -196,7 +201,7 @@ async def _is_auto_approved(tx: Tx, request: Request) -> bool:
 
 
 class Owed(msgspec.Struct, frozen=True):
-    """What is issued to a complainant here; `reference` is used once in the ledger."""
+    """Units to be issued to a complainant here; `reference` is used once in the ledger."""
 
     did: str
     amount: Minor
@@ -224,7 +229,7 @@ async def compensate(tx: Tx, peer: federation.PeerRecord, owed: Owed, settings: 
 
 
 class Compensated(msgspec.Struct, frozen=True):
-    """What was issued for a settlement with the registry of this ledger id."""
+    """Units issued for a settlement with the registry of this ledger id."""
 
     settlement_id: int
     frame: str

@@ -1,4 +1,4 @@
-"""What a peer may open here by a message: a slash of an agent here, or a compensation of one. Each once for a dispute."""
+"""Openings by a message of a peer: a slash of an agent here, or a compensation of one. Each once for a dispute."""
 
 import json
 from typing import Any
@@ -38,7 +38,7 @@ class Admitted(msgspec.Struct, frozen=True):
 
 
 async def admit(tx: Tx, request: Request, direction: Direction, settings: Settings) -> Admitted | None:
-    """Judge whose dispute it is, and find what was opened before; None where nothing is answered.
+    """Judge whose dispute it is, and find the settlement opened before; None where nothing is answered.
 
     `incoming`: the defendant is an agent here; `owed`: the complainant is. The requests of a peer wait for each other.
     """

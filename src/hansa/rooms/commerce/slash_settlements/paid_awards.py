@@ -1,6 +1,6 @@
 """A peer shows an award of this registry that it has paid: one that a restore lost here is recorded again.
 
-The defendant's units, which the restore brought back, are destroyed again, less what a ruling about the same payment has
+The defendant's units, which the restore brought back, are destroyed again, less the units that a ruling about the same payment has
 destroyed since. The registry that paid repeats it until it has a receipt.
 """
 
@@ -33,11 +33,11 @@ class ShownAward(msgspec.Struct, frozen=True):
 
     @property
     def evidence(self) -> str | None:
-        """The statement of the peer that it paid; None where it does not say what."""
+        """Statement of the peer that it paid; None where it names no award."""
         return None if self.paid.award is None else self.paid.text
 
     def receipt(self, after: Settlement) -> Receipt:
-        """What is confirmed to the peer."""
+        """Return the receipt for the peer."""
         return Receipt(self.signed.claim, after.status, after.reason, self.signed.award)
 
     @property
@@ -48,7 +48,7 @@ class ShownAward(msgspec.Struct, frozen=True):
 
 
 async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: Settings) -> Receipt | None:
-    """Record an award that the peer has paid; what is confirmed to it, None where it speaks of agents that are not its own."""
+    """Record an award that the peer has paid; return the receipt for it, None where it speaks of agents that are not its own."""
     claim, award = shown.signed.claim, shown.signed.award
     if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.paid.positions, store.reopen):
         return None

@@ -9,7 +9,7 @@ from .settlement import Settlement
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A settlement with what its acts need: the peer's SPIFFE id, its ledger id, and the row as it is shown."""
+    """Settlement with the data that its acts need: the peer's SPIFFE id, its ledger id, and the row as it is shown."""
 
     settlement_id: int
     settlement: Settlement

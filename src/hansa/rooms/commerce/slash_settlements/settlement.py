@@ -27,7 +27,7 @@ PEER_ABANDONED = "PEER_ABANDONED"
 
 
 class Direction(StrEnum):
-    """Which registry decided, and which slashed.
+    """Direction of a settlement: the registry that decided, and the one that slashed.
 
     `incoming`: decided there, the defendant is an agent here. `outgoing`: decided here, the defendant is an agent there.
     `awarded`: decided and slashed here, the complainant is an agent there. `owed`: decided and slashed there, the
@@ -41,7 +41,7 @@ class Direction(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a settlement stands (Specification 2, "Federation slash settlement")."""
+    """Status of a settlement (Specification 2, "Federation slash settlement")."""
 
     PENDING_SLASH = "PENDING_SLASH"
     SLASHING = "SLASHING"
@@ -56,7 +56,7 @@ DECIDED = frozenset({Status.SLASHED, Status.SETTLED, Status.FAILED, Status.EXPIR
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What is asked; one for each (peer, dispute). `amount` is in minor units of the defendant's registry."""
+    """Claim for a slash; one for each (peer, dispute). `amount` is in minor units of the defendant's registry."""
 
     dispute_id: int
     defendant_did: str
@@ -70,7 +70,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the registry of the defendant states about a claim."""
+    """Outcome of a claim, as the registry of the defendant states it."""
 
     claim: Claim
     status: Status
@@ -80,7 +80,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Award(msgspec.Struct, frozen=True):
-    """What a registry that decided and slashed asks that of the complainant to issue; minor units."""
+    """Award: the request of a registry that decided and slashed to that of the complainant to issue units; minor units."""
 
     slashed: int
     compensation: int
@@ -94,9 +94,9 @@ class Award(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """What a registry did with an outcome or an award of this one; `reason` says why it refused an award.
+    """Receipt of a registry for an outcome or an award of this one; `reason` says why it refused an award.
 
-    `award`: which award is meant; None for an outcome, and where the author names none.
+    `award`: the award that is meant; None for an outcome, and where the author names none.
     """
 
     claim: Claim
@@ -108,7 +108,7 @@ class Receipt(msgspec.Struct, frozen=True):
 class Settlement(msgspec.Struct, frozen=True):
     """One side's state. `is_closed`: each side knows that the other knows the outcome. Nothing is sent then, but after a restore.
 
-    `slashed` of one that is SLASHING: what was destroyed before a restore, the most that is destroyed again; else 0.
+    `slashed` of one that is SLASHING: the units destroyed before a restore, the most that is destroyed again; else 0.
     `rate`: units of the registry that ruled for one of the defendant's, at the ruling.
     """
 
@@ -128,12 +128,12 @@ class Settlement(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """What the registry of the defendant states now."""
+        """Present outcome, as the registry of the defendant states it."""
         return Outcome(self.claim, self.status, self.slashed, self.peer_tx_id, self.reason)
 
     @property
     def award(self) -> Award:
-        """What is asked of the registry of the complainant."""
+        """Award that the registry of the complainant is asked to issue."""
         return Award(self.slashed, self.compensation, self.peer_tx_id, self.payment)
 
 
@@ -168,7 +168,7 @@ def awarded(
 
 
 def compensated(claim: Claim, award: "Award", refusal: str | None, now: float) -> Settlement:
-    """What a peer awarded to an agent here: issued in the same commit, or refused for good."""
+    """Settlement of an award of a peer to an agent here: issued in the same commit, or refused for good."""
     return Settlement(
         claim,
         Direction.OWED,
@@ -194,14 +194,14 @@ def is_sent(known: Settlement, claim: Claim, paid: Award) -> bool:
 
 
 def left_to_destroy(known: Settlement | None, paid: Award) -> int:
-    """What is destroyed for an award that the peer has paid and shows; `known`: what is recorded here of that payment."""
+    """Return the units to destroy for an award that the peer has paid and shows; `known`: the settlement recorded here of that payment."""
     if known is None:
         return paid.slashed
     return 0 if known.status is Status.SETTLED else max(paid.slashed - known.slashed, 0)
 
 
 def after_payment(new: Settlement, paid: Award, destroyed: int) -> Settlement:
-    """An award that the peer has paid and shows. `new`: what is recorded here of that payment, or nothing slashed yet.
+    """Settlement after the peer has shown an award that it paid. `new`: the record of that payment here, or nothing slashed yet.
 
     It stays open while less was destroyed than was issued for it.
     """
@@ -240,9 +240,9 @@ def claimed(
 
 
 def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: float) -> Settlement | None:
-    """The peer shows what this registry had decided of a claim and then lost in a restore; None where that changes nothing.
+    """Restore a decision of this registry about a claim that a restore lost and the peer shows; None where that changes nothing.
 
-    Units were destroyed: they are destroyed again, as many at most. What was destroyed since is not undone by another outcome.
+    Units were destroyed: they are destroyed again, as many at most. Units destroyed since are not restored by another outcome.
     """
     if known is not None and known.status not in {Status.PENDING_SLASH, Status.FAILED, Status.EXPIRED}:
         return None
@@ -255,7 +255,7 @@ def decided_before(claim: Claim, known: Settlement | None, shown: Outcome, now: 
 
 
 def agrees(settlement: Settlement, outcome: Outcome) -> bool:
-    """Return whether the registry of the defendant states what this one has recorded for good: that units were destroyed, or not."""
+    """Return whether the defendant's registry states the same as this one has recorded for good: that units were destroyed, or not."""
     if (
         not settlement.is_closed
         or not settlement.claim.is_again(outcome.claim)
@@ -266,7 +266,7 @@ def agrees(settlement: Settlement, outcome: Outcome) -> bool:
 
 
 def is_uncollected(settlement: Settlement, outcome: Outcome) -> bool:
-    """Return whether what was compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
+    """Return whether units compensated here could not be destroyed again after a restore there: the defendant has nothing left."""
     is_settled = settlement.is_closed and settlement.status is Status.SETTLED
     return is_settled and settlement.claim.is_again(outcome.claim) and outcome.status is Status.FAILED
 
@@ -308,7 +308,7 @@ def is_approved_there(settlement: Settlement) -> bool:
 
 
 def on_abandon(settlement: Settlement) -> Settlement:
-    """An administrator ends what is under way with the peer. What was destroyed stays so; a signed slash that is shown later counts."""
+    """End the exchange with the peer for an administrator. Destroyed units stay so; a signed slash that is shown later counts."""
     if settlement.direction is Direction.INCOMING and settlement.status is Status.SLASHED:
         return replace(settlement, status=Status.SETTLED, is_closed=True)
     if settlement.status in {Status.PENDING_SLASH, Status.SLASHING, Status.SLASHED}:
@@ -325,7 +325,7 @@ def is_of(receipt: Receipt, settlement: Settlement) -> bool:
 
 
 def acknowledged(settlement: Settlement, receipt: Receipt) -> Settlement:
-    """The peer has the outcome. An award that it refused fails for its reason; what was destroyed stays destroyed."""
+    """Apply a receipt: the peer has the outcome. An award that it refused fails for its reason; destroyed units stay destroyed."""
     if settlement.direction is Direction.AWARDED and receipt.status is Status.FAILED:
         reason = receipt.reason or COMPENSATION_REFUSED
         return replace(settlement, status=Status.FAILED, reason=reason, is_closed=True)
@@ -342,7 +342,7 @@ def digest_of(settlement: Settlement) -> str:
 
 
 def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
-    """What the registry of the defendant states, at the asking side. A signed slash is final, and corrects a failure or an expiry.
+    """Apply the statement of the defendant's registry, at the asking side. A signed slash is final, and corrects a failure or an expiry.
 
     Units that were destroyed are compensated, whatever else was signed: the registry may have refused before it was restored.
     """
@@ -369,7 +369,7 @@ def on_outcome(settlement: Settlement, outcome: Outcome) -> Settlement:
 
 
 def owed(settlement: Settlement) -> int:
-    """What is issued to the complainant: as ruled, and at most what the destroyed units were worth at the ruling."""
+    """Return the units to issue to the complainant: as ruled, and at most the worth of the destroyed units at the ruling."""
     is_settled = settlement.direction is Direction.OUTGOING and settlement.status is Status.SETTLED
     return min(settlement.compensation, worth(settlement.slashed, settlement.rate)) if is_settled else 0
 

@@ -22,7 +22,7 @@ SWEEP_SECONDS = 60.0
 async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, settings: Settings) -> None:
     """Destroy units of the defendant and record the outcome for the peer, once.
 
-    What was destroyed for the same payment under another number counts: the peer has lost that ruling, and made it again.
+    Units destroyed for the same payment under another number count: the peer has lost that ruling, and made it again.
     """
     found = await store.find(tx, settlement_id)
     if found is None:
@@ -55,7 +55,7 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
 
 
 async def expire_overdue(tx: Tx) -> None:
-    """End what was not decided in 24 hours; an outgoing settlement only shows it until the peer's signed outcome is here."""
+    """End the settlements that were not decided in 24 hours; an outgoing one only shows it until the peer's signed outcome is here."""
     timestamp = await clock.seconds(tx)
     for kept in await store.overdue(tx, EXPIRED_AT_ONCE):
         after = protocol.on_time(kept.settlement, timestamp)

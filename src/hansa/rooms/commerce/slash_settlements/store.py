@@ -130,7 +130,7 @@ HAS_OVERDUE = Question(
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What a step adds beside the state: the own transaction, the signed outcome, what was issued, and a message to be sent."""
+    """Columns that a step writes beside the state: the own transaction, the signed outcome, the issued units, and a message to be sent."""
 
     tx_id: int | None = None
     outcome: str | None = None
@@ -222,13 +222,13 @@ async def slashed_before(tx: Tx, peer: str, claim: Claim, payment: str | None) -
 async def show_paid(tx: Tx, settlement_id: int, *, in_seconds: float) -> bool:
     """Let the registry that ruled be shown its award that was paid here.
 
-    False where it is not shown: it named no payment, is too long, or what it has lost was written off.
+    False where it is not shown: it named no payment, is too long, or its lost award was written off.
     """
     return await tx.execute(_SHOW, settlement_id, in_seconds, SHOWN_MAX_CHARACTERS) == "UPDATE 1"
 
 
 async def compensated_before(tx: Tx, names: Sequence[str]) -> int:
-    """What peers paid about a payment with these names by awards whose rulings this registry has lost; minor units."""
+    """Return the units that peers paid about a payment with these names by awards whose rulings this registry has lost; minor units."""
     found: int = await tx.fetchval(_COMPENSATED_BEFORE, names)
     return found
 
@@ -239,7 +239,10 @@ async def lock_peer(tx: Tx, peer: str) -> None:
 
 
 async def reopen(tx: Tx, peer: str) -> None:
-    """One of the two registries was restored: the peer is shown again what it had decided, what was awarded to its agents, and which of its awards were paid."""
+    """Reopen the settlements with a peer after one of the two registries was restored.
+
+    The peer is shown again its own decisions, the awards to its agents, and its awards that were paid.
+    """
     await tx.execute(_REOPEN, peer, SHOWN_MAX_CHARACTERS)
 
 
@@ -254,13 +257,13 @@ async def write_off(tx: Tx, settlement_id: int, reason: str) -> bool:
 
 
 async def record(tx: Tx, kept: Kept, after: Settlement) -> None:
-    """Append what a settlement moved to the chain of the pair, which `transfers.lock_chain` has locked."""
+    """Append the effects of a settlement to the chain of the pair, which `transfers.lock_chain` has locked."""
     named = uuid5(NAMESPACE_URL, f"{kept.frame} {after.direction} {after.claim.dispute_id}")
     await transfers.record_in_chain(tx, kept.peer, CHAIN_ENTRY, named, protocol.digest_of(after))
 
 
 async def approved_in_a_day(tx: Tx, peer: str) -> int:
-    """What was approved by itself for this peer in the last 24 hours; minor units."""
+    """Return the units approved automatically for this peer in the last 24 hours; minor units."""
     return int(await tx.fetchval(_APPROVED_OF_DAY, peer))
 
 
@@ -336,7 +339,7 @@ def kept(row: asyncpg.Record) -> Kept:
 
 
 async def note_slashed(tx: Tx, dispute_id: int, slashed: int) -> None:
-    """Write into the dispute that was decided here what the other registry destroyed."""
+    """Write into the dispute that was decided here the units that the other registry destroyed."""
     await tx.execute("UPDATE commerce_dispute SET slash_applied = $2 WHERE id = $1", dispute_id, slashed)
 
 

@@ -1,4 +1,4 @@
-"""What x402 asks for and what is presented for it, judged without I/O. Reasons are error codes of the protocol.
+"""Requirements and payments of x402, judged without I/O. Reasons are error codes of the protocol.
 
 Where the protocol has no code, the reason is `invalid_exact_hansa_…` for the native network, and else the code of the
 registry's own refusal in small letters.
@@ -38,7 +38,7 @@ _UINT = re.compile(r"[0-9]{1,78}", re.ASCII)
 
 
 class PaymentInvalid(Exception):
-    """The payment is not good for what is required; nothing was moved."""
+    """Refusal of a payment that does not meet the requirements; nothing was moved."""
 
     def __init__(self, reason: str, message: str, payer: str | None = None) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class PaymentInvalid(Exception):
 
 
 class Requirements(msgspec.Struct, frozen=True):
-    """What a service requires; `amount` in minor units."""
+    """Requirements of a service; `amount` in minor units."""
 
     network: str
     amount: Minor
@@ -72,7 +72,7 @@ class Authorization(msgspec.Struct, frozen=True):
         return ethereum.shown_address(self.sender)
 
     def digest(self, domain: bytes) -> bytes:
-        """What is signed."""
+        """Return the digest that is signed."""
         numbers = (self.value, self.valid_after, self.valid_before)
         return authorization_digest(domain, self.sender, self.recipient, numbers, self.nonce)
 
@@ -88,7 +88,7 @@ class NativePayment:
 def read_requirements(
     networks: Networks, version: object, payload: Mapping[str, Any], required: Mapping[str, Any]
 ) -> Requirements:
-    """What is required, of a request that this registry settles. Raises: PaymentInvalid."""
+    """Read the requirements of a request that this registry settles. Raises: PaymentInvalid."""
     if version != VERSION or payload.get("x402Version", VERSION) != VERSION:
         raise PaymentInvalid("invalid_x402_version", f"x402Version must be {VERSION}.")
     accepted = payload.get("accepted")
@@ -234,7 +234,7 @@ def require_capturable(token: Token, required: Requirements) -> None:
 
 
 def reason_of(refusal: Refused) -> str:
-    """The reason that says what a refusal of the registry says."""
+    """Return the reason for a refusal of the registry."""
     return INSUFFICIENT_FUNDS if isinstance(refusal, InsufficientBalance) else refusal.code.lower()
 
 

@@ -1,4 +1,4 @@
-"""x402, version 2, over HTTP: what is settled here, verification, settlement, priced agents."""
+"""x402, version 2, over HTTP: supported payments, verification, settlement, priced agents."""
 
 from typing import Annotated
 

@@ -61,7 +61,7 @@ class SupportedOut(_Model):
 
 
 def wallet_extra(networks: Networks) -> dict[str, Any]:
-    """What a wallet has to know: the EIP-712 domain, and the fee that its agent pays on top."""
+    """Return the data that a wallet needs: the EIP-712 domain, and the fee that its agent pays on top."""
     return {
         "name": networks.domain_name,
         "version": DOMAIN_VERSION,
@@ -72,7 +72,7 @@ def wallet_extra(networks: Networks) -> dict[str, Any]:
 
 
 def native_extra(networks: Networks) -> dict[str, Any]:
-    """Who settles, the unit, and the fee, which the payer pays on top of the amount."""
+    """Return the settling authority, the unit, and the fee, which the payer pays on top of the amount."""
     fees = networks.fees
     return {
         "authority": networks.authority,

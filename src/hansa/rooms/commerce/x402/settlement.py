@@ -1,4 +1,4 @@
-"""What became of a payment."""
+"""Settlement of an x402 payment."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from hansa.foundation.values.money import Minor
 class Settlement(msgspec.Struct, frozen=True):
     """A payment that was settled, or with a reason one whose outcome is not known; amounts in minor units.
 
-    `payment` names it from the beginning on, by the payment token or by what a wallet signed; `transaction` is None while its
+    `payment` names it from the beginning on, by the payment token or by the digest that a wallet signed; `transaction` is None while its
     outcome is not known. `payer` is an address or a DID. `fee` was paid on top.
     """
 

@@ -25,7 +25,7 @@ async def claim(tx: Tx, address: bytes, nonce: bytes, digest: bytes, token_id: U
 
 
 async def find(tx: Tx, address: bytes, nonce: bytes) -> Used | None:
-    """What a nonce was used for."""
+    """Return the payment that a nonce was used for."""
     row = await tx.fetchrow(
         "SELECT digest, token_id FROM commerce_x402_authorization WHERE address = $1 AND nonce = $2",
         address,

@@ -24,7 +24,7 @@ def domain_separator(name: str, version: str, chain_id: int, contract: bytes) ->
 def authorization_digest(
     domain: bytes, sender: bytes, recipient: bytes, numbers: Sequence[int], nonce: bytes
 ) -> bytes:
-    """What is signed of a TransferWithAuthorization (EIP-3009); `numbers` are value, validAfter and validBefore."""
+    """Digest to sign of a TransferWithAuthorization (EIP-3009); `numbers` are value, validAfter and validBefore."""
     parties = [address.rjust(WORD_BYTES, b"\0") for address in (sender, recipient)]
     members = b"".join([*parties, *map(_word, numbers), nonce])
     return keccak256(b"\x19\x01" + domain + keccak256(keccak256(_AUTHORIZATION_TYPE) + members))

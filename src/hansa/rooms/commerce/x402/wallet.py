@@ -25,7 +25,7 @@ PERMISSION = "payment.pay"
 
 
 class WalletPayment(msgspec.Struct, frozen=True):
-    """An authorization, what it is to pay, and what its wallet signed."""
+    """Authorization of a wallet, the requirements that it is to pay, and the digest that the wallet signed."""
 
     authorization: Authorization
     required: Requirements
@@ -33,18 +33,18 @@ class WalletPayment(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, authorization: Authorization, required: Requirements, networks: Networks) -> "WalletPayment":
-        """The payment, which is for what is required. Raises: PaymentInvalid."""
+        """Build the payment, which has to meet the requirements. Raises: PaymentInvalid."""
         judging.require_as_required(authorization, required)
         return cls(authorization, required, authorization.digest(networks.domain))
 
     @property
     def name(self) -> str:
-        """What names the payment before its transaction is known, and after."""
+        """Name of the payment, before its transaction is known and after."""
         return "0x" + self.digest.hex()
 
     @property
     def scope(self) -> bytes:
-        """What an approval of the owner is for: repeated, the payment finds it."""
+        """Scope of an approval of the owner: repeated, the payment finds it."""
         return sha256(b"x402" + self.authorization.sender + self.authorization.nonce).digest()
 
 

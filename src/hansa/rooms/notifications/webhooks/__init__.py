@@ -1,4 +1,4 @@
-"""Webhooks: what happens to a developer's agents and account is sent to an address of theirs."""
+"""Webhooks: events of a developer's agents and account are sent to an address of theirs."""
 
 from .deliveries import enqueue_webhook, having_webhooks, resend, send_test
 from .reading import deliveries_of, waiting_deliveries, webhooks_of

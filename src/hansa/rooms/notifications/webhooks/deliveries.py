@@ -22,7 +22,7 @@ async def enqueue_webhook(
 ) -> int:
     """Notify the developer's webhooks that something happened; returns how many will be notified.
 
-    `payload` is the `data` of what is sent, JSON-ready, without secrets. The deliveries stand when `tx` commits.
+    `payload` is the `data` of the message, JSON-ready, without secrets. The deliveries stand when `tx` commits.
     """
     webhook_ids = await store.subscribed(tx, developer_id, event_type)
     if webhook_ids:

@@ -15,7 +15,7 @@ KIND = "webhook"
 
 
 async def schedule(tx: Tx, webhook_ids: Sequence[str]) -> None:
-    """Let these locked webhooks be sent what waits for them, no later than it is due. One host is called once at a time."""
+    """Schedule the waiting deliveries of these locked webhooks, no later than they are due. One host is called once at a time."""
     due = await store.due(tx, webhook_ids)
     await jobs.enqueue_many(tx, KIND, [NewJob(one.webhook_id, one.due_at, one.place) for one in due])
 

@@ -1,4 +1,4 @@
-"""What an owner sees of webhooks."""
+"""Reads of webhooks for their owner."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.job_health import Waiting

@@ -1,4 +1,4 @@
-"""What is kept of webhooks and deliveries, as the code holds it."""
+"""Records of webhooks and deliveries, as the code holds them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is forgotten of webhooks, and what is not sent any more."""
+"""Retention of webhooks: rows that are deleted, and deliveries that are no longer sent."""
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.storage.database import Tx
@@ -13,6 +13,6 @@ async def forget_old_deliveries(tx: Tx) -> None:
 
 
 async def withhold_deliveries(tx: Tx) -> int:
-    """Send nothing of what waits in a restored copy: the registry it was copied from may have sent it since."""
+    """Withhold every waiting delivery in a restored copy: the registry it was copied from may have sent it since."""
     await jobs.withdraw(tx, KIND)
     return await store.withhold_pending(tx, "withheld: the registry was restored from a backup")

@@ -1,4 +1,4 @@
-"""Which events are sent, who may receive them, how often a delivery is tried."""
+"""Rules of webhooks: the events that are sent, their receivers, the number of attempts of a delivery."""
 
 from enum import StrEnum
 from typing import Literal
@@ -89,7 +89,7 @@ def webhook_pause_after(consecutive_failures: int) -> float:
 
 
 def stopped_by(outcome: Outcome, consecutive_failures: int) -> StoppedBy | None:
-    """What stops a webhook whose try ended so, the failure counted; None: nothing does."""
+    """Return the reason that stops a webhook after an attempt with this outcome, the failure counted; None: nothing does."""
     if outcome.status == GONE:
         return "gone"
     return "failures" if consecutive_failures >= FAILURES_UNTIL_STOPPED else None

@@ -59,7 +59,7 @@ async def _wait(tx: Tx, job: Job) -> None:
 async def record(
     tx: Tx, seal: Seal, job: Job, delivery: PendingDelivery, outcome: Outcome
 ) -> rules.StoppedBy | None:
-    """Write how an attempt ended and conclude the job; returns what has stopped the webhook, if that did."""
+    """Write how an attempt ended and conclude the job; returns the reason that stopped the webhook, if the attempt did."""
     webhook = await store.lock_for_outcome(tx, delivery.webhook_id)
     if webhook is None:
         return None

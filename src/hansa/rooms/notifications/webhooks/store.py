@@ -1,7 +1,7 @@
 """Every SQL statement of webhooks.
 
 A webhook is locked before its deliveries and its job, and webhooks in the order of their ids. Whoever records the end of
-an attempt locks the webhook in a statement of its own: only the next statement sees what others had committed by then.
+an attempt locks the webhook in a statement of its own: only the next statement sees the commits of others until then.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -123,7 +123,7 @@ async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
 
 
 async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
-    """As `find`, locked until the end of the transaction."""
+    """Find a webhook as `find` does, and lock it until the end of the transaction."""
     row = await tx.fetchrow(
         f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2 FOR UPDATE",  # noqa: S608
         webhook_id,
@@ -133,7 +133,7 @@ async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
 
 
 async def change(tx: Tx, developer_id: int, changed: Webhook, place: str) -> Webhook:
-    """Write what the owner may change of a locked webhook; made active, it begins afresh."""
+    """Write the members of a locked webhook that the owner may change; made active, it begins afresh."""
     row = await tx.fetchrow(
         _CHANGE,
         changed.id,
@@ -149,7 +149,7 @@ async def change(tx: Tx, developer_id: int, changed: Webhook, place: str) -> Web
 
 
 async def hasten(tx: Tx, webhook_id: str) -> None:
-    """Let what waits for a locked webhook be due now."""
+    """Make the waiting deliveries of a locked webhook due now."""
     await tx.execute(
         "UPDATE notifications_webhook_delivery SET next_attempt_at = least(next_attempt_at, now())"
         " WHERE webhook_id = $1 AND status = 'pending'",
@@ -318,7 +318,7 @@ async def end_run(
     stopped_by: StoppedBy | None = None,
     pause_seconds: float = 0,
 ) -> None:
-    """Write what an attempt says of the receiver of a locked webhook."""
+    """Write the effects of an attempt on a locked webhook: its failures in a row, its stop, its pause."""
     await tx.execute(_END_RUN, webhook_id, consecutive_failures, stopped_by, pause_seconds)
 
 
@@ -340,7 +340,7 @@ async def forget_old(tx: Tx, days: int) -> None:
 
 
 async def waiting_deliveries(tx: Tx) -> Waiting:
-    """What waits for webhooks that are active."""
+    """Count the deliveries that wait for active webhooks."""
     row = await tx.fetchrow(
         "SELECT count(*) AS count, extract(epoch FROM now() - min(d.created_at))::float8 AS oldest_seconds"
         " FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id"

@@ -25,7 +25,7 @@ ID_CHARACTERS = 24
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """Which events an owner wants to receive, and where; `allowed` are the `host:port` pairs of the operator."""
+    """Events that an owner wants to receive, and their address; `allowed` are the `host:port` pairs of the operator."""
 
     url: str
     event_types: Sequence[str]
@@ -65,7 +65,7 @@ async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook:
 
 
 async def change(tx: Tx, developer_id: int, webhook: Webhook, *, allowed: Collection[str]) -> Webhook:
-    """Write a webhook that `lock` gave and the owner changed. An active one begins afresh, with what waits for it.
+    """Write a webhook that `lock` gave and the owner changed. An active one begins afresh, with its waiting deliveries.
 
     Raises: HostRefused.
     """
@@ -115,7 +115,7 @@ async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
 
 
 def purpose_of(webhook_id: str) -> str:
-    """What the secrets of a webhook are sealed for."""
+    """Return the purpose that the secrets of a webhook are sealed for."""
     return f"webhook {webhook_id}"
 
 

@@ -1,4 +1,4 @@
-"""Whether an agent may accept a contract of version 2, as the mode of bonds has it."""
+"""Admission of an agent to contracts of version 2, by the mode of bonds."""
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -17,7 +17,7 @@ async def bond_admits(
 
     With a requirement of the proposal also only an agent that meets it.
 
-    The bond of an agent of another registry is what the card says that its home signed.
+    The bond of an agent of another registry is the one in the card that its home signed.
     """
     if required is not None and not await _meets(tx, did, required):
         return False

@@ -1,4 +1,4 @@
-"""What a bond is."""
+"""Bonds and their states."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Policy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, settings: Settings) -> "Policy":
-        """As the operator has set them."""
+        """Return the policy that the operator has set."""
         return cls(
             settings.bond_mode,
             parse_amount(settings.bond_minimum),
@@ -42,7 +42,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Bond(msgspec.Struct, frozen=True):
-    """The bond of an agent as it was at `now`, the database's clock; `amount` is what its hold holds, in minor units."""
+    """The bond of an agent as it was at `now`, the database's clock; `amount` is the amount of its hold, in minor units."""
 
     agent_did: str
     id: int | None
@@ -69,7 +69,7 @@ class Blocker(msgspec.Struct, frozen=True):
 
 
 class BondShown(msgspec.Struct, frozen=True):
-    """A bond with what keeps it from being released."""
+    """Bond with the obstacles to its release."""
 
     bond: Bond
     blockers: tuple[Blocker, ...]

@@ -1,4 +1,4 @@
-"""A bond as everyone may read it, and what keeps it from being released."""
+"""Bond as everyone may read it, with the obstacles to its release."""
 
 from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.plumbing.room import Blocker as EndBlocker

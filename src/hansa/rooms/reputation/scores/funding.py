@@ -1,6 +1,6 @@
 """Units with which owners pay for jobs that count: granted by an administrator or earned by jobs that count.
 
-Genesis grants are no such units, and neither is what a transfer brings: whoever makes accounts gets genesis grants for nothing.
+Genesis grants are no such units, and neither are units of a transfer: whoever makes accounts gets genesis grants for nothing.
 - A job counts only if the payer's owner has units for its amount and fee. They are then the payee's owner's, except the fee.
 - A ruling in favor of the defendant counts only if the complainant's owner has units for the fee in question, which it then loses.
 - A payment from another registry that counts brings its amount, times the share of its border fee that counts.
@@ -57,7 +57,7 @@ async def evaluate(tx: Tx, noted: Sequence[Noted]) -> list[Noted]:
 
 
 async def _granted(tx: Tx) -> dict[str, int]:
-    """What administrators granted since, by the agent."""
+    """Return the units that administrators granted since, by the agent."""
     granted: dict[str, int] = {}
     after = await store.granted(tx)
     while found := await ledger.treasury_grants_after(tx, after, GRANTS_AT_ONCE):

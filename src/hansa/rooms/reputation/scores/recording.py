@@ -61,7 +61,7 @@ RECORD_SIGNALS = TransactionalKind(RECORDING, _record)
 
 
 def _counterparty(giver: str, owners: Mapping[str, int]) -> str:
-    """What marks count one job a day of: the developer of an agent of this registry, else the registry of the agent.
+    """Return the counterparty of which one job a day counts: the developer of an agent of this registry, else the registry of the agent.
 
     The latter is its DID without the last part.
     """

@@ -32,7 +32,7 @@ class PaidJob(msgspec.Struct, frozen=True):
 
 
 class TrackRecord(msgspec.Struct, frozen=True):
-    """What counts of an agent up to now. `volume` and `fees` are in minor units.
+    """Track record of an agent: the jobs and disputes that count up to now. `volume` and `fees` are in minor units.
 
     `fees` are those of the jobs for agents of this registry that count since the last dispute that the agent lost as its defendant.
     """
