@@ -1,4 +1,4 @@
-"""The end of a developer's agents with the account: what prevents it, and how it is done."""
+"""End of a developer's agents with the account: the blockers, and the closing."""
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker, BlockerKind
 from hansa.foundation.plumbing.storage.database import Tx
@@ -10,7 +10,7 @@ from .status import of_developer, retire
 
 
 async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
-    """What the accounts of the developer's agents hold: it would be lost with them, and what is locked is released first."""
+    """Return the units in the accounts of the developer's agents: they would be lost, and locked ones are released first."""
     found = []
     for agent in await of_developer(tx, developer_id):
         if agent.status != "revoked":

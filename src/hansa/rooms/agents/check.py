@@ -1,6 +1,6 @@
-"""Who an agent token belongs to, asked for every request of an agent.
+"""Agent of an agent token, read at every request of an agent.
 
-What was read of an agent is kept for requests whose transaction compares the version that it had then (`sql/versions.sql`).
+An agent once read is kept for requests whose transaction compares the version that it had then (`sql/versions.sql`).
 """
 
 import time
@@ -29,7 +29,7 @@ KEPT_MAX = 10_000
 
 
 class KnownAgent(Agent, frozen=True, kw_only=True):
-    """The agent asking, with what it may read about itself."""
+    """Agent that sends the request, with the members that it may read about itself."""
 
     client_id: str
     name: str
@@ -98,7 +98,7 @@ class ReadAgents:
         return did in self._agents
 
     def keep(self, did: str, bearer: store.Bearer | None) -> None:
-        """Keep what was read now instead of what was read before."""
+        """Keep the agent as read now instead of the one read before."""
         self._agents.pop(did, None)
         if bearer is None or bearer.status != "active" or bearer.is_governed:
             return

@@ -13,7 +13,7 @@ from hansa.foundation.values.secrets import new_hex, new_name
 
 @dataclass(frozen=True)
 class NewIdentity:
-    """Who the agent will be; the secret members are shown once and never stored in clear."""
+    """Identity of an agent to be made; the secret members are shown once and never stored in clear."""
 
     did: str
     client_id: str

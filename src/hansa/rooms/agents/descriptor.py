@@ -1,4 +1,4 @@
-"""What the process needs to know of the agents room."""
+"""Descriptor of the agents room for the process."""
 
 from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.room import Room, Routes

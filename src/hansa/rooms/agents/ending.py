@@ -1,4 +1,4 @@
-"""An agent ends by its own word or its owner's. A suspended one does not: it would escape what it is suspended for."""
+"""An agent ends by its own word or its owner's. A suspended one does not: it would escape the cause of its suspension."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -20,7 +20,7 @@ REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent")
 async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound: RequireUnbound) -> None:
     """End an own agent for good; one that has ended is no trouble.
 
-    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, CrossingPending, and what `require_unbound` raises.
+    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
     """
     rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
     if await store.lock_status(tx, did) == "suspended":
@@ -32,7 +32,7 @@ async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound:
 async def end_itself(tx: Tx, did: str, require_unbound: RequireUnbound) -> None:
     """End the agent that asks.
 
-    Raises: AgentSuspended, AgentRevoked, AccountHoldsUnits, CrossingPending, and what `require_unbound` raises.
+    Raises: AgentSuspended, AgentRevoked, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
     """
     rules.require_active(await store.lock_status(tx, did) or "revoked")
     await require_unbound(tx, did)

@@ -1,4 +1,4 @@
-"""What the agents room refuses."""
+"""Refusals of the agents room."""
 
 from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
 

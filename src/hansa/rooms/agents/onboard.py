@@ -21,7 +21,7 @@ from .rules import FundingStatus
 
 @dataclass(frozen=True)
 class Onboarding:
-    """What a developer asks for: an agent with a card of its own, or a stub for the card at `host`."""
+    """Request of a developer for an agent with a card of its own, or a stub for the card at `host`."""
 
     bootstrap_token: str = field(repr=False)
     identity: NewIdentity

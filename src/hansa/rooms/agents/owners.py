@@ -1,4 +1,4 @@
-"""Whether a developer may create agents: asked of the room above that suspends developers."""
+"""Check that a developer may create agents: the room above that suspends developers decides."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias

@@ -53,7 +53,7 @@ PAYMENT_REFUSALS: tuple[type[Refused], ...] = (
 
 @dataclass(frozen=True)
 class Payment:
-    """What an agent asks to pay; `amount` without the fee.
+    """Payment that an agent asks to make; `amount` without the fee.
 
     `approval_id` and `capability_token` come with the request; `request_scope` is its SHA-256 under its Idempotency-Key.
     """
@@ -84,7 +84,7 @@ def pays_plainly(agent: Agent, capability_token: str | None) -> bool:
 
 
 class HeldBudget(msgspec.Struct, frozen=True):
-    """What a payment that is made later was counted against; it is given back as far as nothing is paid."""
+    """Budgets that count a payment to be made later; it is given back as far as nothing is paid."""
 
     is_counted: bool
     """Whether a spend policy counted it."""
@@ -94,14 +94,14 @@ class HeldBudget(msgspec.Struct, frozen=True):
 async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
     """Judge a payment and, when it may go ahead, count it against the capability and the policy.
 
-    Raises: PermissionMissing, and what a capability or a spend policy refuses with.
+    Raises: PermissionMissing, and the refusals of a capability or a spend policy.
     """
     held = await hold_budget(tx, agent, payment, settings)
     return Clearance.NEEDS_APPROVAL if held is None else Clearance.CLEARED
 
 
 async def hold_budget(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> HeldBudget | None:
-    """As `clear_payment`, of a payment that is made later; None when the owner has to approve it.
+    """Judge and count a payment that is made later, as `clear_payment` does; None when the owner has to approve it.
 
     Raises: as `clear_payment`.
     """
@@ -122,7 +122,7 @@ async def hold_budget(tx: Tx, agent: Agent, payment: Payment, settings: Settings
 async def return_budget(
     tx: Tx, did: str, held: HeldBudget, amount: Minor, *, held_at: datetime, is_unused: bool
 ) -> None:
-    """Give back what was counted and not paid; `held_at` is when, `is_unused` whether nothing at all was paid.
+    """Give back the counted amount that was not paid; `held_at` is the time of its count, `is_unused` whether nothing at all was paid.
 
     Locks: as a payment does.
     """
@@ -133,7 +133,7 @@ async def return_budget(
 
 
 async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
-    """As `clear_payment`, without locks and without effect."""
+    """Judge a payment as `clear_payment` does, without locks and without effect."""
     if payment.capability_token is not None and settings.agent_delegation_mode == "enforce":
         chain = await found_for_use(tx, payment.capability_token, agent.did)
         _judge(agent, payment, chain, settings)

@@ -1,4 +1,4 @@
-"""What the agents room decides, without I/O."""
+"""Decisions of the agents room, without I/O."""
 
 import hmac
 from datetime import datetime
@@ -42,7 +42,7 @@ class BootstrapToken(msgspec.Struct, frozen=True):
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """What the token route knows of a client id."""
+    """Credentials of a client id, as the token route reads them."""
 
     did: str
     client_id: str
@@ -105,7 +105,7 @@ def require_secret(found: Credentials | None, secret_sha256: bytes) -> Credentia
 
 
 def session_of(client_id: str, secret_number: int) -> str:
-    """What ties a token to the secret that bought it."""
+    """Return the session that ties a token to the secret that bought it."""
     return f"{client_id}.{secret_number}"
 
 
@@ -118,7 +118,7 @@ def require_active(status: str) -> None:
 
 
 def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
-    """Who may change the agent. Raises: AgentUnknown, NotTheOwner."""
+    """Require that the developer owns the agent. Raises: AgentUnknown, NotTheOwner."""
     if found is None:
         raise AgentUnknown
     if found.developer_id != developer_id:
@@ -126,7 +126,7 @@ def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
 
 
 def require_own(found: OwnerAndRoles | None, developer_id: int) -> OwnerAndRoles:
-    """Who may read what is private to the owner: unknown and not yours have the same answer. Raises: AgentUnknown."""
+    """Return an agent of the developer; one that is unknown and one of another owner have the same answer. Raises: AgentUnknown."""
     if found is None or found.developer_id != developer_id:
         raise AgentUnknown
     return found

@@ -154,7 +154,7 @@ class OwnAgentDetails(LazyModel):
 
     @classmethod
     def of(cls, agent: KnownAgent, name: str, public_key: bytes) -> "OwnAgentDetails":
-        """What the agent may read about itself; `name` is that of its card, `public_key` its present one."""
+        """Return the details that the agent may read about itself; `name` is that of its card, `public_key` its present one."""
         return cls(
             did=agent.did,
             client_id=agent.client_id,

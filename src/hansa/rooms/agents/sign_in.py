@@ -19,7 +19,7 @@ class SignedIn(msgspec.Struct, frozen=True):
 
 
 async def sign_in(tx: Tx, client_id: str, client_secret: str) -> SignedIn:
-    """Check the secret, and only then say what became of the agent.
+    """Check the secret, and only then report the status of the agent.
 
     Raises: CredentialsWrong, AgentSuspended, AgentRevoked.
     """

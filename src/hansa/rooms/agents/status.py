@@ -1,6 +1,6 @@
-"""What becomes of an agent: suspended, active again, revoked for good. It counts from the agent's next request on.
+"""Status of an agent: suspended, active again, revoked for good. It counts from the agent's next request on.
 
-Each act locks the agent, so of two at once the second sees what the first has done.
+Each act locks the agent, so of two at once the second sees the result of the first.
 """
 
 from collections.abc import Collection, Sequence

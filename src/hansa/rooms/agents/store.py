@@ -123,7 +123,7 @@ class Bearer(msgspec.Struct, frozen=True):
 
 
 class Secret(msgspec.Struct, frozen=True):
-    """Which secret an agent has, not what it is; and its status at the database's time `read_at`."""
+    """Number of the secret of an agent, not the secret, and the agent's status at the database's time `read_at`."""
 
     client_id: str
     number: int
@@ -184,7 +184,7 @@ async def insert_agent(tx: Tx, agent: NewAgent) -> int:
 
 
 async def find_credentials(tx: Tx, client_id: str) -> Credentials | None:
-    """What is kept of a client id, or None for an unknown one."""
+    """Return the stored credentials of a client id, or None for an unknown one."""
     row = await tx.fetchrow(_FIND_CREDENTIALS, client_id)
     return Credentials(**row) if row else None
 
@@ -203,14 +203,14 @@ async def find_bearers(tx: Tx, dids: Sequence[str]) -> dict[str, Bearer]:
 
 
 async def find_secret(tx: Tx, did: str) -> Secret:
-    """Which secret an agent has that is known to exist, and its status."""
+    """Return the number of the secret of an agent that is known to exist, and its status."""
     row = await tx.fetchrow(_FIND_CREDENTIAL_NUMBER, did)
     assert row is not None
     return Secret(**row)
 
 
 async def find_owner_and_roles(tx: Tx, did: str) -> OwnerAndRoles | None:
-    """Whose agent it is and what roles it holds, or None for an unknown DID."""
+    """Return the owner of an agent and its roles, or None for an unknown DID."""
     row = await tx.fetchrow("SELECT developer_id, roles FROM agents_agent WHERE did = $1", did)
     return OwnerAndRoles(row["developer_id"], tuple(row["roles"])) if row else None
 

@@ -37,7 +37,7 @@ async def admit_administrator(
 
 
 async def has_administrator(tx: Tx) -> bool:
-    """Whether any account administers the registry."""
+    """Return whether any account administers the registry."""
     return await store.has_administrator(tx)
 
 

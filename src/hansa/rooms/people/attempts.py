@@ -29,5 +29,5 @@ async def prove_password(database: Database, developer: Developer, password: str
 
 
 def account_key(email: str) -> str:
-    """What counts for one account; the address itself is not kept for it."""
+    """Return the key under which the attempts on one account count; the address itself is not kept for it."""
     return fingerprint(email.lower()).hex()

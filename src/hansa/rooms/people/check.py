@@ -1,4 +1,4 @@
-"""Who shows a developer's credential: a developer token, or an API key."""
+"""Check of a developer's credential: a developer token, or an API key."""
 
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.process.runtime import Runtime

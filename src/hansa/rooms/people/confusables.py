@@ -1,4 +1,4 @@
-"""Which display names read alike.
+"""Display names that read alike.
 
 The skeleton of a name replaces each character by the plainest one it can be mistaken for (Unicode TS 39). Two names
 are one when their skeletons, case aside, agree as written (`Ian` with a capital i, `lan` with a small L) or after the

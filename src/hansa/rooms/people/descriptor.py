@@ -1,4 +1,4 @@
-"""What the process needs to know of the people room."""
+"""Descriptor of the people room for the process."""
 
 from hansa.foundation.plumbing.jobs import sweep, sweep_with_runtime
 from hansa.foundation.plumbing.room import ACCOUNT_END, Room, Routes

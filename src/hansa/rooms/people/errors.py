@@ -1,4 +1,4 @@
-"""What this room refuses, beyond malformed requests."""
+"""Refusals of this room, beyond malformed requests."""
 
 from hansa.foundation.values.errors import (
     BadRequest,

@@ -1,4 +1,4 @@
-"""What has ended is forgotten: tokens past their time, and sessions that nothing continues any more."""
+"""Deletion of ended rows: tokens past their time, and sessions that nothing continues any more."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 
@@ -11,7 +11,7 @@ CALL_DAYS = 30
 
 
 async def forget_ended(tx: Tx) -> None:
-    """Delete what has expired and cannot be used."""
+    """Delete rows that have expired and cannot be used."""
     await store.forget_ended(tx, SESSION_IDLE_DAYS, LINK_DAYS)
     await recovery.forget_ended(tx)
     await calls.forget_older(tx, CALL_DAYS)

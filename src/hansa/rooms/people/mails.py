@@ -1,4 +1,4 @@
-"""What the registry writes to people. Links lead to the configured address alone, whatever a request says."""
+"""Mails of the registry to people. Links lead to the configured address alone, whatever a request says."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

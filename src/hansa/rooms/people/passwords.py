@@ -39,7 +39,7 @@ async def hashed(password: str) -> str:
 
 
 async def matches(password: str, password_hash: str) -> bool:
-    """Whether the hash was made from this password. Raises: TooManyPasswords."""
+    """Return whether the hash was made from this password. Raises: TooManyPasswords."""
     return await _off_the_loop(lambda: _hasher.verify(password, password_hash))
 
 

@@ -1,4 +1,4 @@
-"""Recovery keys: what proves who somebody is when the password or the second factor is lost. Each works once."""
+"""Recovery keys: proof of identity when the password or the second factor is lost. Each works once."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.entity_tags import version_of
@@ -41,7 +41,7 @@ async def renew(tx: Tx, developer_id: int) -> list[str]:
 
 
 async def burn(tx: Tx, developer_id: int, key: str) -> bool:
-    """Whether this was an unused key of the account; it is used now."""
+    """Use up a recovery key; return whether it was an unused key of the account."""
     return await store.burn_recovery_key(tx, developer_id, fingerprint(as_issued(key)))
 
 

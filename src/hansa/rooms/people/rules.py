@@ -1,4 +1,4 @@
-"""What may be registered: the form of passwords, e-mail addresses and display names.
+"""Rules of registration: the form of passwords, e-mail addresses and display names.
 
 - A password has 12 to 128 characters and all four classes; it holds nothing but ASCII letters, digits and the listed
   special characters, and no common word.
@@ -56,12 +56,12 @@ def require_acceptable_password(password: str, field: str = "password") -> None:
 
 
 def is_email(text: str) -> bool:
-    """Whether this is an address that mail can be sent to, by its form."""
+    """Return whether this is an address that mail can be sent to, by its form."""
     return len(text) <= EMAIL_MAX_CHARACTERS and _EMAIL.fullmatch(text) is not None
 
 
 def display_name(text: str) -> str:
-    """The name as it is kept. Raises: ValueError, saying what is wrong with it."""
+    """Return the name as it is kept. Raises: ValueError, saying how the name is wrong."""
     name = unicodedata.normalize("NFC", text.strip(" "))
     if any(unicodedata.category(character) in _UNSEEN_CATEGORIES for character in name) or _UNSEEN.search(
         name

@@ -24,7 +24,7 @@ CLIENT_MAX_CHARACTERS = 200
 
 
 class Client(msgspec.Struct, frozen=True):
-    """Who asked for a session, for its owner to recognise: the program's own word, and the network address."""
+    """Client that asked for a session, for its owner to recognise: the program's own word, and the network address."""
 
     name: str
     address: str

@@ -39,7 +39,7 @@ d.id, d.email, s.id::text AS session, d.is_verified, d.is_admin, {AREAS_COLUMNS}
 
 @dataclass(frozen=True)
 class NewDeveloper:
-    """What is written of a developer at registration."""
+    """Row of a developer at registration."""
 
     name: str
     name_as_written: bytes
@@ -55,7 +55,7 @@ class NewDeveloper:
 
 @dataclass(frozen=True)
 class Account:
-    """What login needs to know of a developer."""
+    """Row of a developer that login reads."""
 
     id: int
     email: str
@@ -65,7 +65,7 @@ class Account:
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What a developer is shown of themselves."""
+    """Profile of a developer, as shown to themselves."""
 
     id: int
     name: str
@@ -198,7 +198,7 @@ async def add_verification_link(tx: Tx, developer_id: int, token_hash: bytes, li
 
 
 async def claim_resend(tx: Tx, developer_id: int, pause_minutes: int) -> bool:
-    """Whether another verification mail is due, counted from the last one; registration mails the first.
+    """Claim a verification mail; return whether one is due, counted from the last one. Registration mails the first.
 
     True for one of several requests at the same moment.
     """
@@ -235,7 +235,7 @@ async def mark_verified(tx: Tx, developer_id: int) -> None:
 
 
 async def hold_password(tx: Tx, developer_id: int, password_hash: str) -> bool:
-    """Whether this is still the password; if so, it stays until the transaction ends."""
+    """Return whether this is still the password; if so, it stays until the transaction ends."""
     held = await tx.fetchval(
         "SELECT true FROM people_developer WHERE id = $1 AND password_hash = $2 FOR SHARE",
         developer_id,
@@ -279,7 +279,7 @@ async def burn_partial_token(tx: Tx, token_hash: bytes) -> None:
 
 
 async def forget_ended(tx: Tx, idle_days: int, link_days: int) -> None:
-    """Delete what has expired and whose loss changes no answer."""
+    """Delete expired rows whose loss changes no answer."""
     await tx.execute("DELETE FROM people_partial_token WHERE expires_at < now()")
     await tx.execute("DELETE FROM people_refresh_token WHERE expires_at < now()")
     await tx.execute(
@@ -299,6 +299,6 @@ def developer_of(row: Mapping[str, Any]) -> Developer:
 
 
 async def has_administrator(tx: Tx) -> bool:
-    """Whether any account administers the registry."""
+    """Return whether any account administers the registry."""
     found: bool = await tx.fetchval("SELECT EXISTS (SELECT 1 FROM people_developer WHERE is_admin)")
     return found

@@ -1,4 +1,4 @@
-"""What an owner lets an agent do: its roles, and the policy that bounds what it pays."""
+"""Rights that an owner gives an agent: its roles, and the policy that bounds its payments."""
 
 from hansa.rooms.agents.authz.routes import router
 

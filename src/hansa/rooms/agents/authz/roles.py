@@ -16,7 +16,7 @@ WIDENING_SCOPE = "agents:secrets"
 
 
 class Authz(msgspec.Struct, frozen=True):
-    """What an agent may do, what bounds its payments, and what it paid today (UTC) under a policy."""
+    """Roles of an agent, the policy of its payments, and the amount it paid today (UTC) under a policy."""
 
     roles: tuple[str, ...]
     policy: SpendPolicy | None
@@ -24,7 +24,7 @@ class Authz(msgspec.Struct, frozen=True):
 
 
 class NewAuthz(msgspec.Struct, frozen=True):
-    """What an owner replaces: roles that are None stay, and so does a policy unless `sets_policy`."""
+    """Replacement by an owner: roles that are None stay, and so does a policy unless `sets_policy`."""
 
     roles: tuple[str, ...] | None
     policy: SpendPolicy | None

@@ -59,7 +59,7 @@ class AuthzIn(LazyModel):
     spend_policy: SpendPolicyIn | None = None
 
     def replacement(self) -> NewAuthz:
-        """What is replaced."""
+        """Return the roles and the policy to be replaced."""
         return NewAuthz(
             roles=None if self.roles is None else tuple(dict.fromkeys(self.roles)),
             policy=self.spend_policy.policy() if self.spend_policy else None,

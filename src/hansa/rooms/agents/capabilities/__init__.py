@@ -1,4 +1,4 @@
-"""Capabilities: what one agent lets another do, within caveats that only narrow."""
+"""Capabilities: rights that one agent gives another, within caveats that only narrow."""
 
 from hansa.rooms.agents.capabilities.errors import (
     CapabilityBudgetSpent,

@@ -11,7 +11,7 @@ from .errors import CapabilityAbsent
 
 
 class Revoked(msgspec.Struct, frozen=True):
-    """What a revocation ended: `count` capabilities of the tree of `root_id` that were not revoked before."""
+    """Result of a revocation: `count` capabilities of the tree of `root_id` that were not revoked before."""
 
     root_id: UUID
     count: int

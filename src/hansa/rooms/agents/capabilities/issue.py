@@ -25,7 +25,7 @@ class IssuedCapability:
 
 
 class Recipient(msgspec.Struct, frozen=True):
-    """Who is to hold a capability, and for how long; without a holder it is good for everyone who presents it."""
+    """Holder and lifetime of a capability to be issued; without a holder it is good for everyone who presents it."""
 
     holder_did: str | None
     ttl_seconds: int

@@ -1,4 +1,4 @@
-"""What a capability allows: the whole chain from the root down is asked, so that nothing is ever wider than its root."""
+"""Rules of capabilities: the whole chain from the root down is evaluated, so that nothing is ever wider than its root."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ DELEGATES = "authz.delegate"
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a capability allows. A None bounds nothing, an empty list allows nothing; amounts in minor units."""
+    """Caveats of a capability. A None bounds nothing, an empty list allows nothing; amounts in minor units."""
 
     permissions: tuple[str, ...]
     max_per_tx: Minor | None
@@ -68,7 +68,7 @@ class Capability(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> Minor | None:
-        """What is left of its own budget; None without one."""
+        """Rest of its own budget; None without one."""
         return None if self.terms.budget_total is None else Minor(self.terms.budget_total - self.spent)
 
     @property
@@ -84,7 +84,7 @@ class Chain(msgspec.Struct, frozen=True):
 
     @property
     def root(self) -> Capability:
-        """Where the chain begins."""
+        """Root of the chain."""
         return self.links[0]
 
     @property
@@ -94,7 +94,7 @@ class Chain(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> Minor | None:
-        """What may still be spent: the least that any link has left."""
+        """Amount that may still be spent: the least rest of any link."""
         return min((link.left for link in self.links if link.left is not None), default=None)
 
     @property
@@ -113,7 +113,7 @@ class Chain(msgspec.Struct, frozen=True):
 
 
 class Use(msgspec.Struct, frozen=True):
-    """What somebody wants to do under a capability; a None is not said. `amount` may be zero."""
+    """Intended use of a capability; a None is not stated. `amount` may be zero."""
 
     amount: Minor
     currency: str | None = None
@@ -130,16 +130,16 @@ def require_usable_by(chain: Chain | None, did: str, *, shows_token: bool) -> Ch
 
 
 def may_use(capability: Capability, did: str, *, shows_token: bool) -> bool:
-    """A holder uses its own; what has none is for every presenter of the token, and for its issuer."""
+    """Return whether an agent may use a capability: a holder its own; without a holder, every presenter of the token and the issuer."""
     if capability.holder_did is None:
         return shows_token or capability.issuer_did == did
     return capability.holder_did == did
 
 
 def evaluate(chain: Chain, use: Use, *, roles_count: bool) -> None:
-    """Whether the use lies within every link of the chain.
+    """Require that the use lies within every link of the chain.
 
-    `roles_count` is whether roles are enforced: the root's issuer then still has to hold what it delegated.
+    `roles_count` states that roles are enforced: the root's issuer then still has to hold the permission that it delegated.
 
     Raises: CapabilityEnded, DelegatorMayNot, CaveatViolated, CapabilityBudgetSpent.
     """
@@ -163,7 +163,7 @@ def evaluate(chain: Chain, use: Use, *, roles_count: bool) -> None:
 def lent(chain: Chain, developer_id: int) -> frozenset[str]:
     """The permissions that an agent has from the capability beside those of its roles.
 
-    Only agents of one owner lend each other permissions: only an owner decides what its agent may do.
+    Only agents of one owner lend each other permissions: only an owner decides on the permissions of its agent.
     """
     if chain.root.issuer_developer != developer_id:
         return frozenset()
@@ -180,7 +180,7 @@ def _require_delegators(chain: Chain, use: Use, *, roles_count: bool) -> None:
 
 
 def _caveats(terms: Terms, use: Use) -> Iterable[tuple[str, bool]]:
-    """Each caveat by name, and whether the use keeps it. What is bounded has to be said."""
+    """Yield each caveat by name, and whether the use keeps it. A member that a caveat bounds has to be stated."""
     currency = use.currency or terms.currency
     yield "permissions", use.permission is None or use.permission in terms.permissions
     yield "operations", _is_among(use.operation, terms.operations)
@@ -222,7 +222,7 @@ def require_redelegable(chain: Chain) -> None:
 
 
 class Narrowing(msgspec.Struct, frozen=True):
-    """What is asked for of a capability drawn from another; a None takes what the other has."""
+    """Caveats of a capability to be drawn from another; a None takes those of the other."""
 
     permissions: tuple[str, ...] | None
     max_per_tx: Minor | None

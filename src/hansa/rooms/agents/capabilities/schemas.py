@@ -97,7 +97,7 @@ class _CapabilityRequest(RequestBody):
 
     @property
     def recipient(self) -> Recipient:
-        """Who is to hold it, and for how long."""
+        """Return the holder and the lifetime."""
         return Recipient(self.holder_agent_did, self.ttl_seconds)
 
 
@@ -107,7 +107,7 @@ class CapabilityIn(_CapabilityRequest):
     caveats: CaveatsIn
 
     def terms(self, settlement_currency: str) -> Terms:
-        """What it is to allow."""
+        """Return the terms of the capability to be issued."""
         return Terms(
             permissions=_unique(self.caveats.permissions) or (),
             max_per_tx=_minor(self.caveats.max_per_tx),
@@ -127,7 +127,7 @@ class AttenuationIn(_CapabilityRequest):
     caveats: NarrowerCaveatsIn = NarrowerCaveatsIn()
 
     def narrowing(self) -> Narrowing:
-        """What is asked for."""
+        """Return the narrowing that is requested."""
         return Narrowing(
             permissions=_unique(self.caveats.permissions),
             max_per_tx=_minor(self.caveats.max_per_tx),

@@ -105,7 +105,7 @@ async def lock_chain(tx: Tx, capability_id: UUID) -> Chain | None:
 
 
 async def find_chain(tx: Tx, capability_id: UUID) -> Chain | None:
-    """As `lock_chain`, without the lock."""
+    """Find a capability behind all those it was drawn from, without the lock of `lock_chain`; None for an unknown id."""
     rows = await tx.fetch(_CHAIN, capability_id)
     return Chain(tuple(_capability(row) for row in rows)) if rows else None
 

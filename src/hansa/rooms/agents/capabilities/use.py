@@ -48,7 +48,7 @@ async def held_for_use(tx: Tx, token: str, did: str) -> Chain:
 
 
 async def found_for_use(tx: Tx, token: str, did: str) -> Chain:
-    """As `held_for_use`, without the lock."""
+    """Return the capability that an agent shows, without the lock of `held_for_use`. Raises: CapabilityUnknown."""
     capability_id = await store.find_by_token(tx, fingerprint(token))
     chain = await store.find_chain(tx, capability_id) if capability_id else None
     return rules.require_usable_by(chain, did, shows_token=True)
@@ -70,9 +70,9 @@ async def chain_for(tx: Tx, capability_id: UUID, presenter: Presenter) -> Chain:
 
 
 async def consume(tx: Tx, capability_id: UUID, presenter: Presenter, use: Use, settings: Settings) -> Chain:
-    """Spend from a capability without moving units: for what is paid for or done elsewhere. Returns what it leaves.
+    """Spend from a capability without moving units, for work paid or done elsewhere. Returns the chain with the rest of its budget.
 
-    Raises: CapabilityAbsent, CapabilityUnknown, and where delegation is enforced what `rules.judge` raises.
+    Raises: CapabilityAbsent, CapabilityUnknown, and where delegation is enforced the errors of `rules.evaluate`.
     """
     chain = await chain_for(tx, capability_id, presenter)
     with within_mode(settings.agent_delegation_mode, presenter.did):

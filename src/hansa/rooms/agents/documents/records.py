@@ -1,4 +1,4 @@
-"""What documents are made from."""
+"""Records that documents are made from."""
 
 from datetime import datetime
 from typing import Any

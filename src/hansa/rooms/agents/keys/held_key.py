@@ -15,7 +15,7 @@ class KeyHeldBefore(Conflict):
 
 
 class HeldKey(msgspec.Struct, frozen=True):
-    """One key of an agent: what it signed counts from `valid_from` until `valid_until`, if that has come."""
+    """One key of an agent: its signatures count from `valid_from` until `valid_until`, if that has come."""
 
     number: int
     public_key: bytes

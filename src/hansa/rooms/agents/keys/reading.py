@@ -9,7 +9,7 @@ from .held_key import HeldKey
 
 
 async def public_key_of(tx: Tx, did: str) -> bytes:
-    """The present key of an agent in any status: what it signed stays verifiable. Raises: AgentUnknown."""
+    """Return the present key of an agent in any status: its signatures stay verifiable. Raises: AgentUnknown."""
     key = await store.present_key(tx, did)
     if key is None:
         raise AgentUnknown

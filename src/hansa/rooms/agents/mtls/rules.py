@@ -1,4 +1,4 @@
-"""What is decided about workload identities, without I/O."""
+"""Rules of workload identities, without I/O."""
 
 from datetime import datetime, timedelta
 

@@ -75,7 +75,7 @@ async def end(tx: Tx, did: str, status: str) -> str | None:
 
 
 async def restore(tx: Tx, did: str) -> str | None:
-    """Enrol again what was revoked and return its SPIFFE id; None when nothing was."""
+    """Enrol a revoked identity again and return its SPIFFE id; None when none was revoked."""
     spiffe_id: str | None = await tx.fetchval(_RESTORE, did)
     return spiffe_id
 

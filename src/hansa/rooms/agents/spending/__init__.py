@@ -1,4 +1,4 @@
-"""What an owner lets an agent pay, and the payments that it decides on itself."""
+"""Spend policies of owners for their agents, and the payments that an owner decides on itself."""
 
 from hansa.rooms.agents.spending.approvals import Approval, forget_approvals, request_approval
 from hansa.rooms.agents.spending.errors import (

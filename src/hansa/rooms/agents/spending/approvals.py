@@ -1,4 +1,4 @@
-"""Payments over what an agent may pay on its own: its owner approves or denies each of them."""
+"""Payments over the limit of an agent: its owner approves or denies each of them."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -82,6 +82,6 @@ async def decide(tx: Tx, developer: Developer, did: str, approval_id: UUID, *, i
 
 
 async def forget_approvals(tx: Tx) -> None:
-    """Mark what nobody decided on or used in time, and delete what is long over."""
+    """Mark approvals that nobody decided on or used in time, and delete those long past."""
     await store.expire_approvals(tx)
     await store.delete_past(tx)

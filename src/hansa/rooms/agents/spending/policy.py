@@ -10,7 +10,7 @@ from .rules import Clearance, Spending, SpendPolicy
 
 
 async def policy_of(tx: Tx, did: str) -> tuple[SpendPolicy | None, Minor | None]:
-    """The policy of an agent and what it paid today (UTC), or twice None."""
+    """Return the policy of an agent and the amount it paid today (UTC), or twice None."""
     governed = await store.find_policy(tx, did)
     if governed is None:
         return None, None
@@ -18,7 +18,7 @@ async def policy_of(tx: Tx, did: str) -> tuple[SpendPolicy | None, Minor | None]
 
 
 async def put_policy(tx: Tx, did: str, policy: SpendPolicy | None) -> None:
-    """Write the policy of an agent, or take it away; what it paid today stays counted."""
+    """Write the policy of an agent, or take it away; the amount paid today stays counted."""
     if policy is None:
         await store.delete_policy(tx, did)
     else:
@@ -47,7 +47,7 @@ async def clear_spending(tx: Tx, did: str, spending: Spending) -> tuple[Clearanc
 
 
 async def return_spending(tx: Tx, did: str, counted_at: datetime, amount: Minor) -> None:
-    """Take back what `clear_spending` counted at this moment and is not paid; a policy that has ended does not matter."""
+    """Take back the amount that `clear_spending` counted at this moment and is not paid; a policy that has ended does not matter."""
     await store.return_spending(tx, did, counted_at, amount)
 
 
@@ -68,7 +68,7 @@ async def _approval_shown(tx: Tx, agent_id: int, spending: Spending) -> rules.Ap
 
 
 async def preview_spending(tx: Tx, did: str, spending: Spending) -> Clearance:
-    """As `clear_spending`, without locks and without effect; an approval that is shown is taken for good.
+    """Judge a payment as `clear_spending` does, without locks and without effect; an approval that is shown is taken for good.
 
     Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit.
     """

@@ -1,4 +1,4 @@
-"""What a spend policy lets an agent pay. Amounts are compared without the fee, in minor units."""
+"""Rules of spend policies. Amounts are compared without the fee, in minor units."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -22,7 +22,7 @@ PENDING_MAX = 100
 
 
 class SpendPolicy(msgspec.Struct, frozen=True):
-    """What an owner lets an agent pay; None bounds nothing, with an empty allowlist it can pay no one."""
+    """Limits of an owner on an agent's payments; None bounds nothing, with an empty allowlist it can pay no one."""
 
     per_tx_max: Minor | None
     per_day_max: Minor | None
@@ -44,7 +44,7 @@ class Spending(msgspec.Struct, frozen=True):
 
 
 class Clearance(StrEnum):
-    """Whether a payment may go ahead at once."""
+    """Decision on a payment: it may go ahead at once, or its owner has to approve it."""
 
     CLEARED = "cleared"
     NEEDS_APPROVAL = "needs_approval"
@@ -85,7 +85,7 @@ def widens(old: SpendPolicy | None, new: SpendPolicy | None) -> bool:
 
 
 def evaluate(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
-    """What the policy says of a payment. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
+    """Judge a payment by the policy. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
     if policy.allowlist is not None and spending.payee not in policy.allowlist:
         raise PayeeNotAllowed(context={"receiver": spending.payee})
     if policy.per_tx_max is not None and spending.amount > policy.per_tx_max:

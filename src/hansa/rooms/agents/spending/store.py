@@ -125,7 +125,7 @@ async def find_policy(tx: Tx, did: str) -> Governed | None:
 
 
 async def lock_policy(tx: Tx, did: str) -> Governed | None:
-    """As `find_policy`, locked until the transaction ends."""
+    """Return the policy of an agent, locked until the transaction ends, or None."""
     return _governed(await tx.fetchrow(_LOCK_POLICY, did))
 
 
@@ -143,17 +143,17 @@ async def delete_policy(tx: Tx, did: str) -> None:
 
 
 async def spent_today(tx: Tx, agent_id: int) -> Minor:
-    """What a governed agent paid since midnight UTC."""
+    """Return the amount that a governed agent paid since midnight UTC."""
     return Minor(int(await tx.fetchval(_SPENT_TODAY, agent_id) or 0))
 
 
 async def count_spending(tx: Tx, agent_id: int, amount: Minor) -> None:
-    """Add to what a governed agent paid today."""
+    """Add to the amount that a governed agent paid today."""
     await tx.execute(_COUNT_SPENDING, agent_id, amount)
 
 
 async def return_spending(tx: Tx, did: str, counted_at: datetime, amount: Minor) -> None:
-    """Take back what was counted at this moment; a day that is long over may have been deleted."""
+    """Take back the amount counted at this moment; a day that is long over may have been deleted."""
     await tx.execute(_RETURN_SPENDING, did, counted_at, amount)
 
 
@@ -234,12 +234,12 @@ async def approvals(
 
 
 async def expire_approvals_of(tx: Tx, agent_id: int) -> None:
-    """Mark what is over among the approvals of an agent whose policy is locked."""
+    """Mark the expired approvals of an agent whose policy is locked."""
     await tx.execute(f"{_EXPIRE} AND agent_id = $1", agent_id)
 
 
 async def expire_approvals(tx: Tx) -> None:
-    """Mark what is over; an approval that somebody holds waits for the next turn."""
+    """Mark expired approvals; one that somebody holds waits for the next turn."""
     await tx.execute(
         f"{_EXPIRE} AND id IN (SELECT id FROM agents_spend_approval"  # noqa: S608
         " WHERE status IN ('pending', 'approved') AND used_at IS NULL AND expires_at <= clock_timestamp()"

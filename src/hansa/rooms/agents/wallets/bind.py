@@ -50,7 +50,7 @@ async def bind_wallet(tx: Tx, did: str, address: bytes, challenge: str, signatur
 
 
 async def unbind_wallet(tx: Tx, did: str, address: bytes) -> None:
-    """Take a wallet from an agent: what it signed and was not settled is not paid any more. Raises: WalletUnknown."""
+    """Take a wallet from an agent: payments that it signed and that were not settled are not made any more. Raises: WalletUnknown."""
     if not await store.unbind(tx, did, address):
         raise WalletUnknown
     await journal.append(tx, AgentWalletUnbound(did=did, address=ethereum.shown_address(address)))

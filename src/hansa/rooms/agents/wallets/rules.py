@@ -1,4 +1,4 @@
-"""What is signed to bind a wallet, and who has bound one, without I/O."""
+"""Text that is signed to bind a wallet, and the check of its signer, without I/O."""
 
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -42,7 +42,7 @@ def address_in(text: str) -> bytes:
 
 
 def challenge_text(ledger_id: str, did: str, address: bytes, nonce: str, expires_at: datetime) -> str:
-    """What the wallet signs: whom it pays for, and on which terms."""
+    """Return the text that the wallet signs: the agent that it pays for, and the terms."""
     return (
         "Bind this wallet to a Hansa agent.\n"
         f"Registry: {ledger_id}\n"

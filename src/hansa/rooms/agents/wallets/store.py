@@ -87,7 +87,7 @@ async def find_wallet(tx: Tx, address: bytes) -> Wallet | None:
 
 
 async def hold_wallet(tx: Tx, address: bytes) -> Wallet | None:
-    """As `find_wallet`, of a payment: the wallet stays with its agent until the transaction ends."""
+    """Find a wallet for a payment: it stays with its agent until the transaction ends. None for an unknown address."""
     row = await tx.fetchrow(f"{_WALLETS} WHERE w.address = $1 FOR SHARE OF w", address)
     return Wallet(**row) if row else None
 

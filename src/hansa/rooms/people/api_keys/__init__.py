@@ -1,4 +1,4 @@
-"""API keys: what scripts show in place of a developer token."""
+"""API keys: credentials of scripts in place of a developer token."""
 
 from .check import KEY_PREFIX, check_api_key, check_key_behind_ticket
 from .make import list_keys, make_key, revoke_key

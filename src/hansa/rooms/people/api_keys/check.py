@@ -1,4 +1,4 @@
-"""Who an API key belongs to, asked for every request that shows one."""
+"""Developer of an API key, read at every request that shows one."""
 
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary

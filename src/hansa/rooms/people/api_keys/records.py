@@ -1,4 +1,4 @@
-"""What is kept of an API key."""
+"""Stored record of an API key."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

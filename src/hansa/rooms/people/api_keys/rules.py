@@ -1,4 +1,4 @@
-"""What an API key may be given: the scopes asked for, as far as its maker has them.
+"""Scopes of an API key: those asked for, as far as its maker has them.
 
 - Without a word about scopes a key has every one, so a narrow key cannot make such a key.
 - The scope of an area is for those who administer the area.

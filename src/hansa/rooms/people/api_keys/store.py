@@ -55,7 +55,7 @@ UPDATE people_api_key SET last_used_at = now() WHERE id IN (
 
 
 class KeyBearer(msgspec.Struct, frozen=True):
-    """Who shows a key, and whether its use has yet to be noted."""
+    """Bearer of a key: the developer, and whether the use has yet to be noted."""
 
     key_id: int
     developer: Developer
@@ -106,14 +106,14 @@ async def revoke_key(tx: Tx, developer_id: int, key_id: int) -> ApiKey | None:
 
 
 async def find_bearers(tx: Tx, key_hashes: Sequence[bytes]) -> dict[bytes, KeyBearer]:
-    """Who holds the keys with these hashes; keys that are not good are left out."""
+    """Return the bearers of the keys with these hashes; keys that are not good are left out."""
     # Wrapped, so that one plan serves arrays of every length.
     rows = await tx.fetch(f"{_BEARERS} k.key_hash = ANY(ARRAY(SELECT unnest($1::bytea[])))", list(key_hashes))
     return {row["key_hash"]: _bearer(row) for row in rows}
 
 
 async def find_bearer(tx: Tx, key_id: int) -> KeyBearer | None:
-    """Who holds the key with this id, when it is good."""
+    """Return the bearer of the key with this id, or None when it is not good."""
     row = await tx.fetchrow(f"{_BEARERS} k.id = $1", key_id)
     return _bearer(row) if row else None
 

@@ -1,4 +1,4 @@
-"""The log of what administrators did."""
+"""Log of the acts of administrators."""
 
 from .reading import read_audit_log
 from .routes import router

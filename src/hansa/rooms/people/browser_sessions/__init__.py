@@ -2,7 +2,7 @@
 
 - A session has a new token at each login; only the SHA-256 of the token is stored.
 - It ends after an hour without a request, twelve hours after the login, by logout, and by every change of the password.
-- What is dangerous needs the password again when it was last given more than ten minutes ago.
+- A dangerous act needs the password again when it was last given more than ten minutes ago.
 """
 
 from .checking import BrowserSession, check_browser_session

@@ -1,4 +1,4 @@
-"""Who shows the token of a browser session, and until when."""
+"""Check of the token of a browser session: its developer, and its end."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -25,7 +25,7 @@ class BrowserSession(msgspec.Struct, frozen=True):
 
     @property
     def is_proved_recently(self) -> bool:
-        """Whether the password was given in the last ten minutes."""
+        """True when the password was given in the last ten minutes."""
         return self.now - self.proved_at < timedelta(minutes=PROOF_MINUTES)
 
 

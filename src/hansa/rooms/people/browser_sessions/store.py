@@ -77,7 +77,7 @@ async def continue_browser_session(tx: Tx, session_id: UUID) -> None:
 
 
 async def note_proof(tx: Tx, developer_id: int, session_id: UUID, password_hash: str) -> bool:
-    """Whether the session is still open and this still the password; then the proof is of now."""
+    """Note a proof of the password as of now; return whether the session is still open and this still the password."""
     noted = await tx.fetchval(
         "UPDATE people_session s SET proved_at = now() FROM people_developer d"
         " WHERE s.id = $2 AND s.developer_id = $1 AND d.id = $1 AND d.password_hash = $3"

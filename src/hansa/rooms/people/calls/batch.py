@@ -1,6 +1,6 @@
 """The calls of this process that are not written yet: noting one costs an append, however many there are.
 
-At most 5,000 calls are kept between two writes, and the last 1,000 of one developer; what is above that is not noted.
+At most 5,000 calls are kept between two writes, and the last 1,000 of one developer; further calls are not noted.
 """
 
 import re
@@ -52,7 +52,7 @@ class CallBatch:
         gathered.append(call)
 
     def take(self) -> dict[int, deque[Call]]:
-        """What has gathered; the batch is empty then."""
+        """Return the gathered calls, and empty the batch."""
         taken, self._calls, self._count = self._calls, {}, 0
         return taken
 

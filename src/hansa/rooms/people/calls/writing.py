@@ -1,4 +1,4 @@
-"""Write what has gathered, and keep the last 1,000 calls of each developer."""
+"""Write the gathered calls, and keep the last 1,000 of each developer."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -31,7 +31,7 @@ async def write_calls(runtime: Runtime) -> None:
 
 @asynccontextmanager
 async def writing_the_rest(runtime: Runtime) -> AsyncIterator[None]:
-    """At an orderly stop, what has gathered since the last round is written."""
+    """Write the calls gathered since the last round at an orderly stop."""
     yield
     with suppress(Unavailable):
         await write_calls(runtime)

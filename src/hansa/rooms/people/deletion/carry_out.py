@@ -1,7 +1,7 @@
 """Carry out the deletions whose cooling-off is over: close the account with all it owns, then erase the person.
 
-Each step is a transaction of a sweep, so that a crash between them repeats nothing and leaves nothing out. What still
-blocks it puts a deletion off and holds up no other.
+Each step is a transaction of a sweep, so that a crash between them repeats nothing and leaves nothing out. A blocker puts a
+deletion off and holds up no other.
 """
 
 import structlog

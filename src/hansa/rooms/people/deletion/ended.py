@@ -1,4 +1,4 @@
-"""Whether an account has come to its end, for rooms that make something on its behalf."""
+"""Check that an account has not ended, for rooms that make something on its behalf."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 
@@ -6,5 +6,5 @@ from . import store
 
 
 async def is_account_closed(tx: Tx, developer_id: int) -> bool:
-    """Whether nothing may be made for the developer any more; no account is closed before this transaction ends."""
+    """Return whether nothing may be made for the developer any more; no account is closed before this transaction ends."""
     return await store.share_closed(tx, developer_id)

@@ -16,7 +16,7 @@ from .errors import DeletionBlocked, DeletionNotRequested
 
 
 class DeletionStatus(msgspec.Struct, frozen=True):
-    """How the deletion of an account stands, and what blocks it now."""
+    """Status of the deletion of an account, and its present blockers."""
 
     deletion: store.Deletion | None
     blockers: Sequence[Blocker]

@@ -1,6 +1,6 @@
-"""Every statement on deletions, and what becomes of everything this room keeps of a person.
+"""Every statement on deletions and on the erasure of a person's data in this room.
 
-Whoever carries a deletion out locks it first, the developer next. Closing an account waits for those who hold the
+The sweep that carries a deletion out locks it first, the developer next. Closing an account waits for those who hold the
 developer's row shared, such as the creation of an agent under way.
 """
 
@@ -103,7 +103,7 @@ async def lock_due(tx: Tx, limit: int) -> list[Deletion]:
 
 
 async def begin_processing(tx: Tx, developer_id: int, pause_minutes: int) -> None:
-    """The account of a locked deletion is closed; what it is made of is erased no sooner than after the pause."""
+    """Mark a locked deletion, whose account is closed, as in process; its data are erased no sooner than after the pause."""
     await tx.execute(
         "UPDATE people_deletion SET status = 'processing', next_try_at = now() + make_interval(mins => $2)"
         " WHERE developer_id = $1",
@@ -146,7 +146,7 @@ async def erase_person(tx: Tx, developer_id: int) -> None:
 
 
 async def share_closed(tx: Tx, developer_id: int) -> bool:
-    """Whether the account is closed; if it is not, no other transaction closes it before this one ends."""
+    """Return whether the account is closed; if it is not, no other transaction closes it before this one ends."""
     is_closed: bool = await tx.fetchval(
         "SELECT closed_at IS NOT NULL FROM people_developer WHERE id = $1 FOR SHARE", developer_id
     )

@@ -1,4 +1,4 @@
-"""What administrators see of a developer."""
+"""Records of a developer for administrators."""
 
 from collections.abc import Sequence
 from datetime import datetime

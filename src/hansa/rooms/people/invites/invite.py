@@ -49,7 +49,7 @@ async def list_invites(tx: Tx, *, limit: int, offset: int) -> tuple[list[Invite]
 
 
 async def revoke_invite(tx: Tx, administrator: Developer, code: str) -> Invite:
-    """Take back what is left of the invitation with this code, or with this id of the list.
+    """Revoke the unused rest of the invitation with this code, or with this id of the list.
 
     Raises: InviteGone.
     """

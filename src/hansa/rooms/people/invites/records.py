@@ -1,4 +1,4 @@
-"""What is kept of an invitation."""
+"""Stored record of an invitation."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

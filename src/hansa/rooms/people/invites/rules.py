@@ -1,7 +1,7 @@
-"""What an invitation is: a code of 80 random bits, and the areas that it gives.
+"""Form of an invitation: a code of 80 random bits, and the areas that it gives.
 
 - A code is the prefix and four groups of four characters, none of which is mistaken for another; case is no matter.
-- It gives areas that its author administers, never more, and never makes anyone what the operator alone makes.
+- It gives areas that its author administers, never more, and never gives a right that the operator alone gives.
 """
 
 import re

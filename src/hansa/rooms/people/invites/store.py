@@ -1,6 +1,6 @@
 """Every statement on invitations.
 
-A use is one conditional UPDATE: of two at once the second waits for the first and then finds what it has left.
+A use is one conditional UPDATE: of two at once the second waits for the first and then finds the uses that remain.
 """
 
 from collections.abc import Sequence

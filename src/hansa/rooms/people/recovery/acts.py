@@ -1,4 +1,4 @@
-"""What the API and the web pages do with passwords: what needs no transaction first, then the use case in one."""
+"""Acts of the API and the web pages on passwords: first the steps without a transaction, then the use case in one."""
 
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.storage.database import Database

@@ -19,7 +19,7 @@ KIND = "forgotten password"
 
 
 async def note_forgotten(tx: Tx, email: str) -> None:
-    """Whoever has this address, if anybody, has forgotten the password."""
+    """Note that the person with this address, if any, has forgotten the password, and enqueue the mail."""
     noted_id = await store.remember_forgotten(tx, email)
     await enqueue(tx, KIND, str(noted_id), {"id": noted_id})
 

@@ -25,7 +25,7 @@ async def grant(tx: Tx, tokens: TokenIssuer, developer_id: int, lifetime_seconds
 
 
 async def check_password_setter(runtime: Runtime, token: str) -> PasswordSetter:
-    """Who may set a password with this token. Raises: Unauthorized when it is not genuine, expired or burnt."""
+    """Return the developer who may set a password with this token. Raises: Unauthorized when it is not genuine, expired or burnt."""
     claims = runtime.tokens.verify(TokenKind.PASSWORD_SET, token)
     setter = PasswordSetter(int(claims.subject), UUID(claims.session))
     is_good = await runtime.database.query(

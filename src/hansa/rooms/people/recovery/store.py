@@ -58,7 +58,7 @@ async def add_grant(tx: Tx, developer_id: int, lifetime_seconds: int) -> Grant:
 
 
 async def grant_is_good(tx: Tx, developer_id: int, grant_id: UUID, token_expires_at: int) -> bool:
-    """Whether the right is still there, and its token (epoch seconds) has not expired."""
+    """Return whether the right is still there, and its token (epoch seconds) has not expired."""
     found = await tx.fetchval(
         "SELECT true FROM people_password_grant"
         " WHERE id = $2 AND developer_id = $1 AND expires_at > clock_timestamp()"

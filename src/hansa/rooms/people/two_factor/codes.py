@@ -15,12 +15,12 @@ _log = structlog.get_logger()
 
 
 async def is_on(tx: Tx, developer_id: int) -> bool:
-    """Whether the developer logs in with two factors."""
+    """Return whether the developer logs in with two factors."""
     return await store.is_on(tx, developer_id)
 
 
 async def take_code(tx: Tx, seal: Seal, developer_id: int, code: str) -> bool:
-    """Whether this is a code of the app, or a backup code, that was not used before; it is used now.
+    """Use up a code of the app, or a backup code; return whether it was right and not used before.
 
     False counts as a wrong code, so the caller commits it and refuses then. Without two-factor login no code is right.
 

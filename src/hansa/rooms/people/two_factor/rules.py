@@ -1,4 +1,4 @@
-"""Which codes are right.
+"""Rules for the codes of two-factor login.
 
 - A code of an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds) is good for its own time step and the ones beside
   it, because clocks differ; never for a step whose code, or a later one's, was taken before.
@@ -30,7 +30,7 @@ def plain(code: str) -> str:
 
 
 def is_app_code(code: str) -> bool:
-    """Whether a plain code is one that an authenticator app shows."""
+    """Return whether a plain code is one that an authenticator app shows."""
     return _APP_CODE.fullmatch(code) is not None
 
 
@@ -45,7 +45,7 @@ def matching_step(seed: str, code: str, *, now: int, last_step: int) -> int | No
 
 
 def otpauth_uri(seed: str, *, account: str, registry: str) -> str:
-    """What an authenticator app reads from the picture."""
+    """Return the address that an authenticator app reads from the picture."""
     return pyotp.TOTP(seed, digits=DIGITS, interval=STEP_SECONDS).provisioning_uri(
         name=account, issuer_name=registry
     )

@@ -20,7 +20,7 @@ from .errors import TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
 
 @dataclass(frozen=True)
 class NewApp:
-    """What an authenticator app needs to know, shown once."""
+    """Setup of an authenticator app, shown once."""
 
     seed: str = field(repr=False)
     otpauth_uri: str = field(repr=False)
