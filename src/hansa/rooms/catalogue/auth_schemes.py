@@ -18,7 +18,7 @@ class Security(NamedTuple):
 
 
 def security_of(auth_schemes: Any) -> Security | None:
-    """What the list says in the terms of A2A; None where it asks for no credential or is no such list."""
+    """Return the security of the list in the terms of A2A; None where it asks for no credential or is no such list."""
     schemes: dict[str, dict[str, Any]] = {}
     requirements: list[dict[str, list[str]]] = []
     is_optional = False

@@ -1,4 +1,4 @@
-"""What a card says of its agent's reputation bond: its state and how much it is."""
+"""Reputation bond of an agent on its card: its state and its amount."""
 
 from typing import Any
 

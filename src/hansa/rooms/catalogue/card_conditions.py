@@ -1,4 +1,4 @@
-"""What a list asks of cards: conditions chosen from fixed fragments of SQL; every value is bound."""
+"""Conditions of a list on its cards, chosen from fixed fragments of SQL; every value is bound."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _LISTED_TEXT = "(name_text || chr(31) || description_text)"
 
 
 class Conditions(msgspec.Struct, frozen=True):
-    """What a listing asks of a card: fragments of SQL with the values they bind, from `$1` on.
+    """Conditions of a listing on a card: fragments of SQL with the values they bind, from `$1` on.
 
     While `by_class` holds, whole classes of cards satisfy them or not; else cards are counted up to `counted_max`.
     """
@@ -52,7 +52,7 @@ EVERY_CARD = Conditions(("true",), ())
 
 
 def listed_text(comparison: str) -> str:
-    """A condition on what lists search in.
+    """Return a condition on the text that lists search in.
 
     Two indexes serve it: that of the texts, and the short one of the cards that are not in it yet.
     """
@@ -73,5 +73,5 @@ def in_round(conditions: Conditions, round_: ChangesCursor) -> Conditions:
 
 
 def up_to(conditions: Conditions, last: ListedCard) -> Conditions:
-    """Of these the cards changed no later than this one."""
+    """Narrow the conditions to the cards changed no later than this one."""
     return conditions.having("(c.updated_at, c.id) <= ({0}, {1})", last.updated_at, last.card_id)

@@ -1,6 +1,6 @@
-"""The two formats of a card: what an A2A 1.0 client reads to call the agent, and what a client of an older form reads.
+"""Two formats of a card: the members that an A2A 1.0 client reads to call the agent, and those that a client of an older form reads.
 
-Whatever half the owner wrote stands; the other is derived from it. Members that neither knows stay untouched.
+The half that the owner wrote stands; the other is derived from it. Members that neither knows stay untouched.
 """
 
 from typing import Any
@@ -47,7 +47,7 @@ def with_both_formats(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_both_flags(card: dict[str, Any]) -> dict[str, Any]:
-    """What one half says of the agent's abilities, said by the other as well; absent is the same as false."""
+    """Copy each ability flag that one half of the card sets to the other half; absent is the same as false."""
     completed = {**card, "capabilities": dict(card["capabilities"])}
     for old, new in FLAGS:
         for source, target in ((old, new), (new, old)):
@@ -62,7 +62,7 @@ def _holder(card: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _with_old_members(card: dict[str, Any]) -> dict[str, Any]:
-    """What the oldest clients require to read a card at all."""
+    """Add the members that the oldest clients require to read a card at all."""
     completed = {"agentVersion": card["version"], **card}
     if card.get("authSchemes") is None:
         completed["authSchemes"] = auth_schemes_of(card)

@@ -109,7 +109,7 @@ def _connection(document: Document) -> _Connection | None:
 
 
 def _interfaces_of(after: _Connection, before: _Connection, interfaces: list[Document]) -> list[Document]:
-    """The stored interfaces with the changed addresses: each keeps its place, its version and what else it states."""
+    """Return the stored interfaces with the changed addresses: each keeps its place, its version and its other members."""
     main = main_interface(interfaces)
     version = {} if after.version == before.version else {"protocolVersion": after.version}
     ordered = [main, *(one for one in interfaces if one is not main)]

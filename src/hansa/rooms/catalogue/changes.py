@@ -32,7 +32,7 @@ class Followed:
         self.hidden = hidden and hidden.having(f"hidden_since > now() - interval '{TOMBSTONE_DAYS} days'")
 
     def since(self, timestamp: datetime) -> "Followed":
-        """Of these the cards changed at or after the timestamp."""
+        """Narrow the conditions to the cards changed at or after the timestamp."""
         changed = "updated_at >= {0}"
         return Followed(
             self.shown.having(changed, timestamp, counted_max=READ_MAX),

@@ -1,7 +1,7 @@
-"""Completes a card in the protocol's older form with what A2A 1.0 requires and that form does not know.
+"""Completion of a card in the protocol's older form with the members that A2A 1.0 requires and that form does not know.
 
 Every value comes from the card itself or is a fixed default; name, description and address are never completed.
-What the card states stays as it is.
+Members that the card states stay as they are.
 """
 
 from collections.abc import Iterator

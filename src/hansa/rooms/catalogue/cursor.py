@@ -1,4 +1,4 @@
-"""Where a reader of the card list stands; opaque to clients.
+"""Place of a reader in the card list; opaque to clients.
 
 A listing goes from the newest card to the oldest. A reading of changes goes in rounds: each round walks the cards
 changed by a window of transactions, in order of change, and the next window begins where no older transaction was
@@ -20,7 +20,7 @@ from .rules import BIGINT_MAX
 
 
 class ListingCursor(msgspec.Struct, frozen=True):
-    """The page ended at the card `below`; `total` and `offset` are what the pagination says."""
+    """Place of a page that ended at the card `below`; `total` and `offset` are those of the pagination."""
 
     below: int
     total: int

@@ -1,4 +1,4 @@
-"""What the process needs to know of the catalogue."""
+"""Descriptor of the catalogue for the process."""
 
 from contextlib import AbstractAsyncContextManager
 

@@ -1,4 +1,4 @@
-"""What a card says of its agent's suspension: that, and since which day. The reason is not shown."""
+"""Suspension of an agent on its card: that it is suspended, and since which day. The reason is not shown."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ async def reinstate_listings(tx: Tx, developer_id: int) -> None:
 
 
 def with_enforcement(card: Card, extension_base: str) -> Card:
-    """The card with its document saying what the platform has done to the agent, if anything."""
+    """Return the card with the enforcement by the platform against its agent, if any, in its document."""
     if card.card_data is None or card.status_since is None:
         return card
     written = card.card_data.get("extensions", [])

@@ -1,4 +1,4 @@
-"""What a listing of few cards found is kept for a while, so that its later pages need not search again.
+"""Results of a listing of few cards, kept for a while, so that its later pages need not search again.
 
 To find the cards that hold a rare word costs as much for the hundredth page as for the first. A listing goes from the
 newest card to older ones: a card published meanwhile is on no later page of it. Whether a card still fits and may still
@@ -28,14 +28,14 @@ class CardFindings:
         self._kept: OrderedDict[Conditions, tuple[float, array[int]]] = OrderedDict()
 
     def keep(self, conditions: Conditions, numbers: Sequence[int]) -> None:
-        """Keep what was found, all of it, in place of what was found earlier."""
+        """Keep all the numbers found, in place of those found earlier."""
         self._kept[conditions] = (self._clock() + KEPT_SECONDS, array("q", numbers))
         self._kept.move_to_end(conditions)
         if len(self._kept) > KEPT_LISTINGS:
             self._kept.popitem(last=False)
 
     def of(self, conditions: Conditions) -> Sequence[int] | None:
-        """What was found, or None where that is not kept."""
+        """Return the numbers found, or None where they are not kept."""
         until, numbers = self._kept.get(conditions, (0.0, None))
         return numbers if self._clock() < until else None
 

@@ -1,7 +1,7 @@
-"""The form of an agent card: A2A 1.0 or 0.3, judged by the official A2A types, completed so that both can call it.
+"""Form of an agent card: A2A 1.0 or 0.3, judged by the official A2A types, completed so that both can call it.
 
-- What the platform owns is dropped from an owner's card; what A2A does not know is kept.
-- Texts are NFC. What the older form does not know is completed (`completion`); any other required member that is
+- Members that the platform owns are dropped from an owner's card; members that A2A does not know are kept.
+- Texts are NFC. Members that the older form does not know are completed (`completion`); any other required member that is
   missing or empty is refused.
 """
 
@@ -50,7 +50,7 @@ TROUBLES_MAX = 50
 
 
 class CheckedCard(msgspec.Struct, frozen=True):
-    """A card as it would be stored, or what is wrong with it."""
+    """Card as it would be stored, or its troubles."""
 
     card: dict[str, Any] | None
     troubles: tuple[Trouble, ...]
@@ -67,12 +67,12 @@ def check_card(card_data: Any) -> CheckedCard:
 
 
 def check_peer_card(card_data: Any) -> CheckedCard:
-    """Judge a card that a peer registry says: what is the platform's in it is the peer's, and stays."""
+    """Judge a card that a peer registry states: the platform's members in it are the peer's, and stay."""
     return _check(card_data, peers_part, lambda _: ())
 
 
 def peers_part(card: dict[str, Any]) -> dict[str, Any]:
-    """A peer's card without nulls at the top and without what this registry alone says."""
+    """Return a peer's card without nulls at the top and without the members that this registry alone states."""
     return {
         name: value for name, value in card.items() if value is not None and name not in RECEIVERS_MEMBERS
     }
@@ -136,7 +136,7 @@ def _name_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
 
 
 def _form_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
-    """What is not of the A2A form. Where the official types would give up, what else is missing is looked for here."""
+    """Yield the deviations from the A2A form. Where the official types would give up, the other missing members are looked for here."""
     troubles = tuple(shape_troubles(card, CARD_MESSAGE))
     yield from troubles
     yield from missing_troubles(card, CARD_MESSAGE) if troubles else _protocol_troubles(card)
@@ -148,7 +148,7 @@ def _one_of_each_member(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
 
 
 def _protocol_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
-    """What the official types say. Members that they do not know are none of their business."""
+    """Yield the troubles that the official types find. Members that they do not know are none of their business."""
     # Its client is a tenth of a start, and most starts of the command check no card.
     from a2a.client.card_resolver import parse_agent_card
 
@@ -173,7 +173,7 @@ def _normalised(value: Any) -> Any:
 
 
 def _owned_part(card: dict[str, Any]) -> dict[str, Any]:
-    """The card without nulls at the top and without what the platform alone says."""
+    """Return the card without nulls at the top and without the members that the platform alone states."""
     owned = {
         name: value
         for name, value in without_examples(card).items()

@@ -55,7 +55,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class Trouble(NamedTuple):
-    """What is wrong with one member of a card; `field` is its JSON path, from `$`, the card itself."""
+    """Trouble with one member of a card; `field` is its JSON path, from `$`, the card itself."""
 
     field: str
     message: str
@@ -82,7 +82,7 @@ class _Value(NamedTuple):
 
 
 def size_troubles(card: dict[str, Any]) -> Iterator[Trouble]:
-    """What makes a card too large to look at closely; nothing else may read the card before this."""
+    """Yield the troubles that make a card too large to look at closely; nothing else may read the card before this."""
     waiting = [_Value(ROOT, "", card, 1)]
     seen = 0
     while waiting:

@@ -18,7 +18,7 @@ from .records import Card, ListedCard
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """Which cards a reader wants. `owner` is the developer asking for own cards, or None."""
+    """Filters of a listing. `owner` is the developer asking for own cards, or None."""
 
     own_currency: str
     active_only: bool = True
@@ -90,7 +90,7 @@ def conditions_of(filters: Filters) -> Conditions:
 
 
 def _visible(filters: Filters) -> Conditions:
-    """An owner sees own cards whatever their listing and status; everybody else sees what may be shown."""
+    """Return the cards visible to the reader: an owner's own cards of any listing and status; for others, those that may be shown."""
     if filters.include_unlisted and not filters.may_see_unlisted:
         raise UnlistedRefused
     if filters.owned_only:
@@ -103,9 +103,9 @@ def _visible(filters: Filters) -> Conditions:
 
 
 def _hidden(filters: Filters) -> Conditions | None:
-    """The cards that left the listing; None where an owner reads own cards, of which none is hidden.
+    """Return the cards that left the listing; None where an owner reads own cards, of which none is hidden.
 
-    Words and tags do not narrow these: that would reveal what a hidden card says.
+    Words and tags do not narrow these: that would reveal the text of a hidden card.
     """
     if filters.owned_only:
         return None

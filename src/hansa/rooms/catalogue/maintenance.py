@@ -1,4 +1,4 @@
-"""What keeps long lists quick: put-off work of the database, done a little at a time."""
+"""Maintenance that keeps long lists quick: put-off work of the database, done a little at a time."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 

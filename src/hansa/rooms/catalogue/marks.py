@@ -1,4 +1,4 @@
-"""What an agent of this registry has earned: grades by its verified jobs, never for money."""
+"""Marks that an agent of this registry has earned: grades by its verified jobs, never for money."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ class Grade(msgspec.Struct, frozen=True):
 
 
 def grade_of(verified_jobs: int) -> Grade:
-    """What so many verified jobs are worth: grade 0 without a mark, up to 7."""
+    """Return the grade of so many verified jobs: grade 0 without a mark, up to 7."""
     grade = sum(verified_jobs >= jobs for jobs, _ in GRADES)
     return Grade(
         verified_jobs=verified_jobs,

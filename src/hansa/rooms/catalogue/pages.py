@@ -1,4 +1,4 @@
-"""Pages of the card list: what is asked for, which cards are on a page, and in which batches they are read.
+"""Pages of the card list: the request of a page, the cards on it, and the batches in which they are read.
 
 - A page ends before its limit where the documents of its cards are larger than PAGE_MAX_BYTES together.
 - The cards of a page are chosen in one transaction and read in batches, so that a long page needs little memory.
@@ -55,7 +55,7 @@ class CardsPage(msgspec.Struct, frozen=True):
 
 
 def within_bytes(listed: Sequence[ListedCard], *, with_data: bool) -> CardsOfPage:
-    """As many of the cards as a page may have; at least one."""
+    """Return as many of the cards as a page may have; at least one."""
     total = 0
     for position, card in enumerate(listed if with_data else ()):
         if total >= PAGE_MAX_BYTES:

@@ -1,12 +1,12 @@
-"""The payment extension of a card, where the registry derives it from the older `pricing` block.
+"""Payment extension of a card, where the registry derives it from the older `pricing` block.
 
-- Whether a card is paid, the rate it is searched and shown by, and what is derived, all follow from `stated_price`,
+- Whether a card is paid, the rate it is searched and shown by, and the derived extension, all follow from `stated_price`,
   `is_paid` and `rate_of`.
 - It is derived only where the card says nothing of payment itself, and only from a stated rate above zero: a price is
   never invented.
 - A rate of an owner has digits with an optional fraction, as a text and as a number, without sign and exponent: so it is served to
   those that read it. A number in another form is judged by its value where it is read all the same, as on cards of peers.
-- What was derived is no word of the owner's. It comes back in cards that were read here and are written again, and is
+- A derived extension is no word of the owner's. It comes back in cards that were read here and are written again, and is
   dropped then, so that it follows the block for ever.
 """
 
@@ -48,7 +48,7 @@ def is_derived(extension: Any) -> bool:
 
 
 def stated_price(card_data: dict[str, Any]) -> dict[str, Any] | None:
-    """What the card states of its price: its `pricing` block, else the terms of its payment extension, else None.
+    """Return the stated price of the card: its `pricing` block, else the terms of its payment extension, else None.
 
     Where the extension makes the card a paid one and the block does not, `payment_required` is true in the answer.
     """
@@ -116,7 +116,7 @@ def _stated_by_extensions(card_data: dict[str, Any]) -> Iterator[tuple[str, Any]
 
 
 def _terms(block: Any, currency: str) -> dict[str, str] | None:
-    """What the block says of the price; None where it states no rate above zero."""
+    """Return the terms of the price in the block; None where it states no rate above zero."""
     rate = rate_of(block)
     if not rate:
         return None

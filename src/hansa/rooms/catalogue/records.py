@@ -102,7 +102,7 @@ class CardName(msgspec.Struct, frozen=True):
 
 
 class Bond(msgspec.Struct, frozen=True):
-    """What a card shows of its agent's bond; without a state there is none. `amount` in minor units."""
+    """Bond of an agent as its card shows it; without a state there is none. `amount` in minor units."""
 
     state: str | None
     amount: Minor | None
@@ -125,7 +125,7 @@ class Tombstone(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, card: Card) -> "Tombstone":
-        """What is left to say of a hidden card."""
+        """Return the tombstone of a hidden card."""
         return cls(
             id=card.id,
             did=card.did,

@@ -1,7 +1,7 @@
 """Replace the document of a card: one function for its owner and for a pull of the card that the agent serves itself.
 
 - Both are judged alike, both keep the document before as a version, and neither writes anything where nothing changes.
-- What the platform says in the document stays; the listing, the status and whether the card is active are not touched.
+- The platform's members of the document stay; the listing, the status and whether the card is active are not touched.
 - A pull counts when the agent's own card has changed since the last pull: an owner's word stands until then.
 """
 

@@ -22,7 +22,7 @@ async def retire_card(tx: Tx, did: str) -> None:
 
 
 async def _end_of_account(tx: Tx, developer_id: int) -> None:
-    """End what cards a developer has beside those of agents, and erase the documents of all of them."""
+    """End the cards of a developer beside those of agents, and erase the documents of all of them."""
     await store.retire_listings(tx, developer_id)
     await versions.erase_of_developer(tx, developer_id)
 

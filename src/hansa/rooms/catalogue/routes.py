@@ -41,7 +41,7 @@ MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
 
 
 class _CardName(StringConvertor):
-    """The second part of a humanReadableId, where it stands below a card: not what a card itself has there."""
+    """Second part of a humanReadableId, where it stands below a card, except the names of the card's own paths."""
 
     regex = r"(?!(?:listing|versions)$)[^/]+"
 

@@ -1,4 +1,4 @@
-"""Decisions of the catalogue that need no database: what of a card is searched, and how a card is addressed."""
+"""Decisions of the catalogue that need no database: the searched parts of a card, and how a card is addressed."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _INTEGER = re.compile(r"[0-9]{1,19}", re.ASCII)
 
 
 class Findable(msgspec.Struct, frozen=True):
-    """What listings and searches know of a card."""
+    """Members of a card that listings and searches know."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class Findable(msgspec.Struct, frozen=True):
 
 
 def findable(card: dict[str, Any]) -> Findable:
-    """What is searched and filtered, taken out of a card. Its tags are its own and those of its skills."""
+    """Return the searched and filtered members of a card. Its tags are its own and those of its skills."""
     skills = card.get("skills", [])
     tags = dict.fromkeys([*card.get("tags", []), *(tag for skill in skills for tag in skill.get("tags", []))])
     skills_text = " ".join(f"{skill.get('name', '')} {skill.get('description', '')}" for skill in skills)
@@ -82,7 +82,7 @@ def like_pattern(text: str) -> str:
 
 
 def card_key(text: str) -> UUID | str | int:
-    """What a path names: the UUID, the DID or the number of a card. Raises: CardUnknown."""
+    """Return the key of a card in a path: the UUID, the DID or the number. Raises: CardUnknown."""
     if _UUID.fullmatch(text):
         return UUID(text)
     if text.startswith("did:") and len(text) <= DID_MAX:

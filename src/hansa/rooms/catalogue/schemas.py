@@ -70,7 +70,7 @@ class CardListQuery(LazyModel):
     )
 
     def filters(self, *, own_currency: str, developer_id: int | None, may_see_unlisted: bool) -> Filters:
-        """Which cards are wanted."""
+        """Return the filters of the wanted cards."""
         return Filters(
             own_currency=own_currency,
             owner=developer_id,
@@ -89,7 +89,7 @@ class CardListQuery(LazyModel):
         )
 
     def page(self) -> PageRequest:
-        """Which page of them."""
+        """Return the request of the page."""
         place = self.next or self.resume
         return PageRequest(self.limit, self.skip, self.updated_since, place, self.include_card_data)
 
@@ -181,7 +181,7 @@ class CardPageOut(Page[CardOut]):
 
     @classmethod
     def around(cls, page: CardsPage, limit: int) -> tuple[bytes, bytes]:
-        """The page as it is answered, without its items: what stands before them and what stands after them.
+        """Return the page as it is answered, without its items: the bytes before them and the bytes after them.
 
         A page with cards that ended early has their number as its limit.
         """

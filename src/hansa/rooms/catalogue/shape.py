@@ -1,4 +1,4 @@
-"""Where a card must hold objects, lists and texts, and how its members are spelled.
+"""Members of a card that must be objects, lists or texts, and their spelling.
 
 The official reader is lenient here: it takes a list for an object, and two spellings of one member. Other readers do
 not, so a card that is served must be strict. And where the official reader gives up it does not say where.
@@ -80,7 +80,7 @@ def _member_troubles(value: Any, field: FieldDescriptor, path: str) -> Iterator[
 
 
 def _inner(member: Any, field: FieldDescriptor, path: str) -> Iterator[_Inner]:
-    """The values that a member of the right kind holds: itself, its items, or what its names stand for."""
+    """Yield the values that a member of the right kind holds: itself, its items, or the values under its names."""
     if meant := _meant_by_names(field):
         for name, value in member.items():
             yield _Inner(below(path, name), value, _message_of(meant))
@@ -98,7 +98,7 @@ def _is_of_kind(member: Any, field: FieldDescriptor) -> bool:
 
 
 def _meant_by_names(field: FieldDescriptor) -> FieldDescriptor | None:
-    """What the names of a member stand for, where its names are free; None where they are not."""
+    """Return the field of the values under the names of a member, where its names are free; None where they are not."""
     entry: Descriptor | None = field.message_type
     return entry.fields_by_name["value"] if entry is not None and entry.GetOptions().map_entry else None
 

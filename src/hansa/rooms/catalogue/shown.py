@@ -1,4 +1,4 @@
-"""A card as it is shown: with what the registry says beside the owner's words."""
+"""Card as it is shown: with the registry's statements beside the owner's words."""
 
 from msgspec.structs import replace
 
@@ -11,9 +11,9 @@ from .track_record import with_track_record
 
 
 def shown(card: Card, extension_base: str) -> Card:
-    """The card with what the platform has done to its agent and, on this registry's own, its track record, bond and payment terms.
+    """Return the card with the enforcement of the platform and, on an own card, its track record, bond and payment terms.
 
-    A mirrored card is never modified: only what its own registry says of it is in it.
+    A mirrored card is never modified: only its own registry's statements are in it.
     """
     if card.card_data is None or card.source_registry is not None:
         return with_enforcement(card, extension_base)

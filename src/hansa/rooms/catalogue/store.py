@@ -169,7 +169,7 @@ async def set_status(tx: Tx, did: str, status: str) -> None:
 
 
 async def set_track_record(tx: Tx, did: str, verified_jobs: int, record: Mapping[str, Any]) -> None:
-    """Write what the card of an own agent shows of its track record."""
+    """Write the track record that the card of an own agent shows."""
     await tx.execute(_SET_TRACK_RECORD, did, verified_jobs, json.dumps(record))
 
 
@@ -179,7 +179,7 @@ async def set_scores(tx: Tx, scores: Mapping[str, int]) -> None:
 
 
 async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
-    """Write what the card of an own agent shows of its bond."""
+    """Write the bond that the card of an own agent shows."""
     await tx.execute(_SET_BOND, did, bond.is_bonded, bond.state, bond.amount)
 
 
@@ -242,7 +242,7 @@ async def count_cards(tx: Tx, conditions: Conditions) -> int:
 
 
 async def count_changes(tx: Tx, conditions: Conditions) -> int:
-    """As `count_cards`, of those that a reader of changes is about to receive."""
+    """Return the count of `count_cards` for the cards that a reader of changes is about to receive."""
     await _bound_search(tx)
     total: int = await tx.fetchval(_bounded(_COUNT_CHANGES, conditions), *conditions.values)
     return total
@@ -256,7 +256,7 @@ async def find_cards(tx: Tx, conditions: Conditions) -> list[int]:
 
 
 def has_put_off(most: int) -> Question:
-    """Whether there is an index of listed texts with a card, or more than `most` rows of classes."""
+    """Return the question whether there is an index of listed texts with a card, or more than `most` rows of classes."""
     return Question(f"""
 SELECT to_regclass('catalogue_card_listed_text') IS NOT NULL AND EXISTS (SELECT FROM catalogue_card)
   OR (SELECT count(*) FROM catalogue_card_class) > {most}
@@ -274,7 +274,7 @@ async def index_texts(tx: Tx, most: int) -> None:
 
 
 async def sort_in_texts(tx: Tx) -> None:
-    """Sort in what the index of listed texts has put off, where there is one."""
+    """Sort in the entries that the index of listed texts has put off, where there is one."""
     await tx.execute(
         "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class WHERE oid = to_regclass('catalogue_card_listed_text')"
     )
@@ -362,7 +362,7 @@ async def _listed(
 
 
 def _among(conditions: Conditions, numbers: Sequence[int]) -> tuple[Conditions, str]:
-    """Conditions on the cards with these numbers, and what to select from: an index of the conditions would be searched as a whole."""
+    """Return conditions on the cards with these numbers, and the source to select from: an index of the conditions would be searched as a whole."""
     place = len(conditions.values) + 1
     among = f"(SELECT * FROM catalogue_card WHERE id = ANY (${place}::bigint[]) OFFSET 0) c"  # noqa: S608
     return replace(conditions, values=(*conditions.values, numbers)), among

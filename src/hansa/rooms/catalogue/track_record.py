@@ -1,4 +1,4 @@
-"""What a card shows of its agent's reputation: its track record and its score, written by the room that computes them."""
+"""Reputation of an agent on its card: its track record and its score, written by the room that computes them."""
 
 from collections.abc import Mapping
 from typing import Any

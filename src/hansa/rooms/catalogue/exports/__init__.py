@@ -1,4 +1,4 @@
-"""What peers read of this registry's own cards: signed items, in the order of their changes."""
+"""Export of this registry's own cards to peers: signed items, in the order of their changes."""
 
 from .items import EXPORT_VERSION, ITEM_TYPE, SIGNED, digest_of, digest_of_text, page_digest, signed_part
 from .routes import router

@@ -1,4 +1,4 @@
-"""What this registry states to peers about its agents: one signed item for each card.
+"""Statements of this registry to peers about its agents: one signed item for each card.
 
 - The signature covers everything that decides: DID, epoch, version, status, listing, the end of the agent, its registry and
   the hash of the card. A tombstone is signed like a card.
@@ -35,7 +35,7 @@ SIGNED = (
 
 
 class Exporter(NamedTuple):
-    """Who exports: the key that signs, the ledger id, the epoch and the base of extension URIs."""
+    """Exporting registry: the key that signs, the ledger id, the epoch and the base of extension URIs."""
 
     key: SigningKey
     ledger_id: str
@@ -85,7 +85,7 @@ def digest_of_text(canonical: bytes) -> str:
 
 
 def page_digest(items: Iterable[Any]) -> str:
-    """The hash of what a page says: DID, version and card hash of each item, in order. Raises: NotCanonical."""
+    """Return the hash of the items of a page: DID, version and card hash of each, in order. Raises: NotCanonical."""
     said = [
         [item.get(name) for name in ("did", "version", "digest")] if isinstance(item, dict) else None
         for item in items

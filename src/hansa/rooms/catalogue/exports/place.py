@@ -1,6 +1,6 @@
-"""Where a peer stands in a feed of this registry; opaque to peers.
+"""Place of a peer in a feed of this registry; opaque to peers.
 
-A feed is in the order of the transactions that changed its cards, and a page ends before the oldest open transaction: what
+A feed is in the order of the transactions that changed its cards, and a page ends before the oldest open transaction: a change that
 commits late is always after the place. Places of another epoch mean nothing: the peer then reads from the start.
 """
 

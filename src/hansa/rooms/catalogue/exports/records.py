@@ -1,4 +1,4 @@
-"""What is read of own cards for peers."""
+"""Readings of own cards for peers."""
 
 from collections.abc import Sequence
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""What peers read over mutual TLS: changed cards, acts of enforcement, and digests to compare their mirrors by."""
+"""Routes that peers read over mutual TLS: changed cards, acts of enforcement, and digests to compare their mirrors by."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Shapes of what peers read of own cards."""
+"""Shapes of the readings of own cards for peers."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Serve a page of the cards, or of the acts of enforcement, of this registry to a peer, and what pages are compared by."""
+"""Serve a page of the cards, or of the acts of enforcement, of this registry to a peer, and the digests that pages are compared by."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def acts_page(runtime: Runtime, since: str | None, limit: int) -> bytes:
 async def _empty_page(
     runtime: Runtime, asked: Place, has_news: Callable[[Tx, Place], Awaitable[tuple[bool, int, datetime]]]
 ) -> bytes | None:
-    """The page where nothing is new after a place, which is what peers find at nearly every look, by one statement; else None."""
+    """Return the page where nothing is new after a place, as peers find at nearly every look, by one statement; else None."""
     is_new, epoch, now = await runtime.database.query(lambda tx: has_news(tx, asked))
     return None if is_new or asked.epoch != epoch else _written([], asked, now, more=False)
 

@@ -1,4 +1,4 @@
-"""Every SQL statement about what peers read of own cards. All of them read; nothing is locked.
+"""Every SQL statement about own cards that peers read. All of them read; nothing is locked.
 
 A page ends before the oldest open transaction, so that a reader who goes on after its last card misses none.
 """
@@ -97,7 +97,7 @@ async def acts_after(tx: Tx, place: Place, limit: int) -> FeedPage:
 
 
 async def has_cards_after(tx: Tx, place: Place) -> tuple[bool, int, datetime]:
-    """Whether `cards_after` has a card with no prefix, of any epoch; and what `epoch_and_time` has, by the same statement."""
+    """Return whether `cards_after` has a card with no prefix, of any epoch, and the epoch and time of `epoch_and_time`, in one statement."""
     return await _news(tx, _NEW_CARDS, place)
 
 

@@ -1,4 +1,4 @@
-"""Mirrored cards: what peer registries say of their agents, applied a page at a time."""
+"""Mirrored cards: the statements of peer registries about their agents, applied a page at a time."""
 
 from .apply import mirror_cards
 from .records import MirrorResult, PeerItem

@@ -1,8 +1,8 @@
 """Apply a page of a peer's cards: in one transaction, a few statements for some hundred cards each.
 
-- Nothing but mirrors of this peer is touched: neither native cards nor what is mirrored from others.
-- What cannot be applied is left out and counted, and never keeps the rest from being applied.
-- A card never goes back: an older version of it changes nothing, in whatever order pages arrive.
+- Nothing but mirrors of this peer is touched: neither native cards nor those mirrored from others.
+- Items that cannot be applied are left out and counted, and never keep the rest from being applied.
+- A card never goes back: an older version of it changes nothing, in any order of pages.
 """
 
 import asyncio

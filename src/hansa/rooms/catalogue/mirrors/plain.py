@@ -1,7 +1,7 @@
 """Cards that are plainly good: a quick look that takes a card only if the whole judgement would.
 
-- It reads the official A2A types once, when it is loaded, and asks of a card what they ask: kinds and required members.
-- What it does not take is no verdict: the whole judgement, ten times as slow, decides then.
+- It reads the official A2A types once, when it is loaded, and checks the same of a card: kinds and required members.
+- A card that it does not take has no verdict yet: the whole judgement, ten times as slow, decides then.
 """
 
 import json
@@ -148,7 +148,7 @@ def _security_verdict(security: str) -> bool:
 
 
 def _test_of(message: Descriptor) -> Test:
-    """What the official type asks of an object of this kind."""
+    """Return the test by which the official type checks an object of this kind."""
     known = {field.json_name: _test_of_field(field) for field in message.fields}
     misspelt = frozenset(field.name for field in message.fields if field.name != field.json_name)
     required = frozenset(

@@ -1,4 +1,4 @@
-"""What a peer sent of one agent, and what became of a page of it."""
+"""Items that a peer sent of its agents, and the results of a page of them."""
 
 from collections import Counter
 from typing import Any, Literal, NamedTuple
@@ -36,7 +36,7 @@ class PeerItem(msgspec.Struct, frozen=True):
 
 
 class Home(NamedTuple):
-    """Where the cards of a page are at home: the registry, the namespace proved for it, its currency."""
+    """Home of the cards of a page: the registry, the namespace proved for it, its currency."""
 
     source_registry: str
     trust_domain: str
@@ -63,7 +63,7 @@ class PeerCard(msgspec.Struct, frozen=True):
 
 
 class MirrorResult(msgspec.Struct):
-    """What became of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why.
+    """Result of a page: cards written, items that changed nothing, mirrors hidden, items skipped and why.
 
     `refused_card` names the first invalid card by DID and version.
     """

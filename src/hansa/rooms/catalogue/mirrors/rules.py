@@ -1,4 +1,4 @@
-"""Decisions about a peer's items that need no database: what is an item, and for which agents a peer speaks."""
+"""Decisions about a peer's items that need no database: the form of an item, and the agents that a peer speaks for."""
 
 import re
 from collections.abc import Iterable

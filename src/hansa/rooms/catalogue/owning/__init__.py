@@ -1,4 +1,4 @@
-"""What an owner does with a card."""
+"""Acts of an owner on a card."""
 
 from hansa.rooms.catalogue.owning.ownership import LOCK_AGENT
 from hansa.rooms.catalogue.owning.routes import router

@@ -1,4 +1,4 @@
-"""Change a card by its owner's word. Each act locks the card first, so the second of two sees what the first has done."""
+"""Change a card at its owner's request. Each act locks the card first, so the second of two sees the result of the first."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -25,7 +25,7 @@ Precondition: TypeAlias = Callable[[Card], None]
 
 
 class Editor(msgspec.Struct, frozen=True):
-    """Who edits which card: `key` is its UUID, the DID of its agent, or its number."""
+    """Developer who edits a card, and the card: `key` is its UUID, the DID of its agent, or its number."""
 
     developer_id: int
     key: str
@@ -34,7 +34,7 @@ class Editor(msgspec.Struct, frozen=True):
 
 
 class CardEdit(msgspec.Struct, frozen=True):
-    """What an owner may say of a card; None: not said."""
+    """Changes that an owner may make to a card; None: no change."""
 
     card_data: dict[str, Any] | None
     is_active: bool | None
@@ -59,7 +59,7 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
 
 
 def preview_edit(card: Card, card_data: Any) -> CheckedCard:
-    """What `edit_card` would store in place of the card's document, or what is wrong with it."""
+    """Return the document that `edit_card` would store in place of the card's, or the troubles of `card_data`."""
     stored = card.card_data or {}
     if not isinstance(card_data, dict):
         return check_card(card_data)

@@ -1,4 +1,4 @@
-"""What the rooms above know of developers and agents, read when a card is written: slots that they fill."""
+"""Facts about developers and agents that the rooms above supply when a card is written: slots that they fill."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeAlias
@@ -48,7 +48,7 @@ LOCK_AGENT: Slot[Callable[[Tx, str], Awaitable[OwnerAndStatus | None]]] = Slot("
 
 
 def ownership_in(runtime: Runtime) -> Ownership:
-    """What the rooms above supply in this process."""
+    """Return the slots that the rooms above fill in this process."""
     return Ownership(IS_DEVELOPER_SUSPENDED.of(runtime), LOCK_AGENT.of(runtime), AGENT_KEYS.of(runtime))
 
 

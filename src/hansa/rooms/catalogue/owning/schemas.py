@@ -1,4 +1,4 @@
-"""Shapes of what an owner says of a card."""
+"""Shapes of an owner's requests about a card."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class CreateCardIn(LazyModel):
     )
 
     def request_card(self) -> NewCardRequest:
-        """What is asked for."""
+        """Return the requested card."""
         return NewCardRequest(self.card_data, self.agent_did)
 
 
@@ -35,7 +35,7 @@ class EditCardIn(LazyModel):
     is_active: StrictBool | None = Field(default=None, description="False: hidden from listings and search.")
 
     def edit(self) -> CardEdit:
-        """What the owner says."""
+        """Return the edit of the owner."""
         return CardEdit(self.card_data, self.is_active)
 
 

@@ -12,7 +12,7 @@ from .records import Notice
 
 
 class NoticesOfAgent(NamedTuple):
-    """A page of what peers have to apply of an agent, how many there are, and the time."""
+    """Page of the notices that peers have to apply of an agent, how many there are, and the time."""
 
     notices: list[Notice]
     total: int

@@ -12,7 +12,7 @@ LATE_AFTER = timedelta(seconds=60)
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """What one peer has to apply. `receipt` is the signed one of the peer, None until it came."""
+    """Notice that one peer has to apply. `receipt` is the signed one of the peer, None until it came."""
 
     agent_did: str
     version: int
@@ -55,7 +55,7 @@ class AppliedAct(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A receipt whose signature holds: what a peer applied, when by its clock, and at which position of its database."""
+    """Receipt with a valid signature: the act that a peer applied, the time by its clock, and the position of its database."""
 
     agent_did: str
     version: int

@@ -1,4 +1,4 @@
-"""Shapes of hints, receipts and what is public of them."""
+"""Shapes of hints, receipts and their public part."""
 
 from datetime import datetime
 from typing import Annotated

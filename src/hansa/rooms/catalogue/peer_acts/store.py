@@ -77,7 +77,7 @@ async def note_notified(tx: Tx, peer_id: int, begun: datetime) -> None:
 
 
 async def receive(tx: Tx, peer_id: int, ledger_id: str, peer_name: str, receipt: Receipt) -> bool:
-    """Keep the receipt of a peer with what it had to apply; False where it had nothing to apply."""
+    """Keep the receipt of a peer with the notice that it had to apply; False where it had nothing to apply."""
     said = (receipt.jws, receipt.mode, receipt.applied_at, receipt.log_position)
     known = (receipt.agent_did, receipt.version, peer_id, *said)
     return bool(
@@ -86,7 +86,7 @@ async def receive(tx: Tx, peer_id: int, ledger_id: str, peer_name: str, receipt:
 
 
 async def of_agent(tx: Tx, did: str, limit: int, offset: int) -> tuple[list[Notice], int]:
-    """A page of what peers had to apply of an agent, the newest act first, and how many there are."""
+    """Return a page of the notices that peers had to apply of an agent, the newest act first, and how many there are."""
     rows = await tx.fetch(_OF_AGENT, did, limit, offset)
     total: int = rows[0]["total"] if rows else await tx.fetchval(_COUNT_OF_AGENT, did)
     return [Notice(**{name: value for name, value in row.items() if name != "total"}) for row in rows], total

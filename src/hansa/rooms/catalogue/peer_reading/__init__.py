@@ -1,4 +1,4 @@
-"""Reading peers: their cards and acts of enforcement, from stored cursors, and the end of what is mirrored from one."""
+"""Reading peers: their cards and acts of enforcement, from stored cursors, and the end of the mirrors of one peer."""
 
 from .looking import peers_with_acts, peers_without_new_cards
 from .reading import sync_acts, sync_peer

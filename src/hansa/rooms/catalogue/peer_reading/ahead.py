@@ -20,7 +20,7 @@ class PageAhead:
         self._fetching = asyncio.ensure_future(self._fetch(since, size))
 
     async def page(self, since: str | None, size: int) -> JudgedPage:
-        """The page after a place, as far as it was fetched already. Raises: what fetching it raises."""
+        """Return the page after a place, as far as it was fetched already. Raises: the error of fetching it."""
         if self._fetching is not None and self._since == since:
             try:
                 return await self._fetching

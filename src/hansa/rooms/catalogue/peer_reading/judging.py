@@ -58,7 +58,7 @@ def judge_page(body: bytes, limit: int, origin: Origin) -> JudgedPage:
 
 
 def mark_of(item: Any) -> str:
-    """What names a card in the evidence on its registry: DID and version, as far as the item states them."""
+    """Return the name of a card in the evidence on its registry: DID and version, as far as the item states them."""
     stated = item if isinstance(item, dict) else {}
     return f"{stated.get('did')} {stated.get('version')}"
 
@@ -124,7 +124,7 @@ def _why_unsigned(item: dict[str, Any], origin: Origin) -> str | None:
 
 
 def _is_too_large(document: Any, canonical: bytes) -> bool:
-    """The canonical text escapes what is beyond ASCII: only where it is too long the plain one is written as well."""
+    """Return whether the document is too large. Its canonical text escapes characters beyond ASCII: the plain one is written only if that is too long."""
     return len(canonical) > CARD_MAX_BYTES and len(json.dumps(document, ensure_ascii=False)) > CARD_MAX_BYTES
 
 

@@ -179,7 +179,7 @@ async def apply_acts(reading: Reading, since: str | None, page: JudgedPage) -> b
 
 
 async def state(tx: Tx, reading: Reading, stated: Sequence[Stated], *, are_acts: bool) -> list[str]:
-    """Keep what a peer states of its agents, unless enforcement of peers is off; returns the acts that are new."""
+    """Keep the statements of a peer about its agents, unless enforcement of peers is off; returns the acts that are new."""
     mode = reading.runtime.settings.enforcement_propagation_mode
     if mode == "off" or not stated:
         return []

@@ -1,6 +1,6 @@
-"""Read what is new at a peer: its acts of enforcement, then its cards, then, once a day, whether all mirrors are right.
+"""Read the news of a peer: its acts of enforcement, then its cards, then, once a day, whether all mirrors are right.
 
-Whatever is interrupted goes on from the stored cursor. What a page says is applied once: its reader moves the cursor from where
+An interrupted reading goes on from the stored cursor. A page is applied once: its reader moves the cursor from where
 it began, or applies nothing.
 """
 
@@ -45,7 +45,7 @@ async def sync_acts(runtime: Runtime, peer: PeerRecord) -> SyncOutcome:
 
 
 async def _counting_refusals(reading: Reading, work: Awaitable[None]) -> None:
-    """What is refused of one feed does not keep the other from being read."""
+    """Await the reading of one feed and count its refusal, which does not keep the other feed from being read."""
     try:
         await work
     except PageRefused as refusal:

@@ -23,7 +23,7 @@ PARTS = 16
 
 
 async def reconcile(reading: Reading) -> None:
-    """Read what differs. Raises: PageRefused, OutgoingTrouble."""
+    """Read the ranges that differ. Raises: PageRefused, OutgoingTrouble."""
     waiting, looked_at = [""], 0
     while waiting and looked_at < RANGES_MAX:
         prefix = waiting.pop()

@@ -79,7 +79,7 @@ class JudgedPage(msgspec.Struct):
 
     @property
     def statuses(self) -> list[Stated]:
-        """What the items state of their agents."""
+        """Return the statements of the items about their agents."""
         return [Stated(item["did"], item["version"], item["status"]) for item in self.items]
 
 

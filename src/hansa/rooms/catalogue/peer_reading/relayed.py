@@ -1,8 +1,8 @@
-"""Read what a peer passes on of other registries (TAKE_RELAYED_CARDS).
+"""Read the items of other registries that a peer passes on (TAKE_RELAYED_CARDS).
 
 - An item counts only with the signature of its home, by keys read at the home's own address. The relay signs nothing.
 - A home that is a peer is read itself, and of two relays the nearer one counts.
-- What is refused counts against the relay: as `relayed_<reason>` in its row, and a forged card in its trust.
+- A refused item counts against the relay: as `relayed_<reason>` in its row, and a forged card in its trust.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Judge a page of relayed items: what the relay states of homes, and what each home signed. Pure functions of bytes and keys."""
+"""Judge a page of relayed items: the statements of the relay about homes, and the items that each home signed. Pure functions of bytes and keys."""
 
 import re
 from collections import Counter

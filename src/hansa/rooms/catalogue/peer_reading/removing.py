@@ -1,4 +1,4 @@
-"""End what is mirrored from a peer, in the transaction that removes the peer: its DIDs are unknown at once."""
+"""End the mirrors of a peer, in the transaction that removes the peer: its DIDs are unknown at once."""
 
 from hansa.foundation.plumbing.jobs import withdraw
 from hansa.foundation.plumbing.storage.database import Tx
@@ -17,7 +17,7 @@ REMOVED_AT_ONCE = 10_000
 
 
 async def remove_mirrors_of(tx: Tx, peer: PeerRecord) -> None:
-    """Delete every mirror of the peer, and how far it was read. What was already receipted or noted of acts stays."""
+    """Delete every mirror of the peer, and how far it was read. Existing receipts and notes of acts stay."""
     await store.lock(tx, peer.id)
     await store.forget(tx, peer.id)
     for kind in KINDS:

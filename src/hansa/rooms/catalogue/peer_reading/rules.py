@@ -58,7 +58,7 @@ class Endless:
 
 
 def differing(theirs: Sequence[Range], ours: Sequence[Range]) -> list[Range]:
-    """The ranges in which the mirrors are not what the peer exports; with the larger of both counts."""
+    """Return the ranges in which the mirrors differ from the peer's export; with the larger of both counts."""
     of_both = {part.prefix: part for part in theirs}, {part.prefix: part for part in ours}
     found = []
     for prefix in sorted(of_both[0].keys() | of_both[1].keys()):

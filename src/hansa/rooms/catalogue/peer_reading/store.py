@@ -140,7 +140,7 @@ async def has_read_acts(tx: Tx, peer_id: int, place: str) -> bool:
 
 
 async def lock(tx: Tx, peer_id: int) -> None:
-    """Prevent others from applying anything of the peer, and from ending what is mirrored from it, before `tx` ends."""
+    """Prevent others from applying items of the peer, and from ending its mirrors, before `tx` ends."""
     await tx.execute(_LOCK, peer_id)
 
 
@@ -200,7 +200,7 @@ async def acts_places(tx: Tx) -> dict[int, str | None]:
 
 
 async def forget(tx: Tx, peer_id: int) -> None:
-    """Forget how far a peer was read, and what of its acts was to be receipted."""
+    """Forget how far a peer was read, and which of its acts were to be receipted."""
     await tx.execute(_FORGET, peer_id)
     await tx.execute(_FORGET_APPLIED, peer_id)
 

@@ -1,4 +1,4 @@
-"""What search engines of the web ask for: robots.txt, and a sitemap in pages of at most 50,000 addresses.
+"""Files that search engines of the web request: robots.txt, and a sitemap in pages of at most 50,000 addresses.
 
 A page of the sitemap is a range of card numbers, so its address stays true however many cards come and go, and no page
 is found by counting. Pages are written as they are read: none is held in memory whole.
@@ -73,7 +73,7 @@ async def _written(database: Database, base: str, some: list[PageOfAgent], last:
 
 
 def _address(page: PageOfAgent) -> str:
-    """Where the page of an agent stands: under its DID, or under the number of a card without one."""
+    """Return the address of the page of an agent: under its DID, or under the number of a card without one."""
     return f"/agents/{quote(page.did, safe=':') if page.did else page.card_id}"
 
 

@@ -19,9 +19,9 @@ _CURRENCY = re.compile(r"[A-Za-z][A-Za-z0-9]{1,11}", re.ASCII)
 
 
 def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
-    """The agent of a card read with its document; `page_url` is the address of its page.
+    """Return the agent of a card read with its document; `page_url` is the address of its page.
 
-    What an owner wrote is given as text that can be seen; only http and https addresses become addresses, as they are
+    The owner's words are given as text that can be seen; only http and https addresses become addresses, as they are
     dialled.
     """
     document = card.card_data or {}

@@ -1,4 +1,4 @@
-"""Every SQL statement of the front doors: pages of what may be shown, always by key, never by offset."""
+"""Every SQL statement of the front doors: pages of the agents that may be shown, always by key, never by offset."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -72,5 +72,5 @@ async def pages_between(tx: Tx, after: int, last: int, limit: int) -> list[PageO
 
 
 async def ranges_in_use(tx: Tx, width: int) -> list[int]:
-    """Which ranges of `width` card numbers hold a card that may be shown."""
+    """Return the ranges of `width` card numbers that hold a card that may be shown."""
     return [row["range"] for row in await tx.fetch(_RANGES, width)]

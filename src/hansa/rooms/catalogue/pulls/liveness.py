@@ -38,7 +38,7 @@ def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | No
 
 
 def liveness_of(question: Question, status: int, body: bytes, *, needs_credentials: bool) -> Sign:
-    """What an answer shows. `needs_credentials`: the card says that its agent answers only callers with credentials."""
+    """Return the liveness that an answer shows. `needs_credentials`: the card says that its agent answers only callers with credentials."""
     if status in WANTS_CREDENTIALS and needs_credentials:
         return Sign("alive")
     if status == TOO_MANY_REQUESTS:

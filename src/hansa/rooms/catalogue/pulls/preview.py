@@ -1,4 +1,4 @@
-"""What a pull of a host would find now, for an owner who is about to create an agent there. Nothing is written."""
+"""Preview of a pull of a host, for an owner who is about to create an agent there. Nothing is written."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whether an agent is alive: found out by a call to it, or by the heartbeat that it sends.
+"""Liveness of an agent: found out by a call to it, or by the heartbeat that it sends.
 
 The newer of the two observations stands: a call that fails after a heartbeat makes the agent unreachable again.
 """

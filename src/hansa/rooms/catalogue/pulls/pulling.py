@@ -117,7 +117,7 @@ async def _settle_failure(tx: Tx, visit: Visit, error: Unserved, interval_second
 
 
 async def _take_over(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -> PullReason:
-    """Make what was served the registry's, if it is new; keep what the next pull compares with."""
+    """Apply the served card to the registry's, if it is new; keep the state that the next pull compares with."""
     kept = replace(visit.remembered, found_at=served.found_at, etag=served.etag)
     reason: PullReason = "unchanged"
     if served.document is not None and (served_hash := rules.hash_of(served.document)) != kept.served_hash:
@@ -134,7 +134,7 @@ async def _take_over(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -
 
 
 async def _replace(tx: Tx, visit: Visit, stored: StoredCard, served: Served) -> tuple[PullReason, int | None]:
-    """Whether the card has changed, and its version if that is now what its host serves."""
+    """Return whether the card has changed, and its version if its host now serves that one."""
     assert served.document is not None
     assert served.card is not None
     present = await store.document_of(tx, visit.card_id)
@@ -183,7 +183,7 @@ async def ask(
 async def _with_signature(
     runtime: Runtime, keys: AgentKeys, visit: Visit, answered: Served | Unserved
 ) -> Served | Unserved:
-    """What was served with the judgement of its signatures, as the operator wants them judged."""
+    """Return the served card with the judgement of its signatures, by the policy of the operator."""
     policy = SignaturePolicy.of(runtime.settings)
     if isinstance(answered, Unserved) or answered.document is None:
         return answered

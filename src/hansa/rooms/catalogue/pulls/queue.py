@@ -1,6 +1,6 @@
 """The jobs of visits: a card has one for each errand, as long as it is listed. The database enqueues them with the card.
 
-A job runs one visit: read what is to be asked, call without a transaction, write the result and the next due time in one
+A job runs one visit: read the addresses and the last result, call without a transaction, write the result and the next due time in one
 commit. Of the visits that wait for slow hosts each costs a socket, and no place that another one could use.
 """
 

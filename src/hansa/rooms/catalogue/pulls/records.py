@@ -1,4 +1,4 @@
-"""Visits to the hosts of agents: what is to be asked, and what came of it."""
+"""Visits to the hosts of agents: their requests and their results."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,14 +20,14 @@ class Interface(msgspec.Struct, frozen=True):
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """Where an agent is: the host that its owner named, if any, and what its card says."""
+    """Addresses of an agent: the host that its owner named, if any, and the interfaces of its card."""
 
     host: str | None
     interfaces: tuple[Interface, ...]
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """What a pull keeps of the last answer."""
+    """State that a pull keeps of the last answer."""
 
     found_at: str | None
     etag: str | None
@@ -37,7 +37,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """Where the next visit goes, and the present time of the database."""
+    """Place of the next visit, and the present time of the database."""
 
     place: str | None
     now: datetime
@@ -55,7 +55,7 @@ class StoredCard(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Served:
-    """What an agent's host answered: its card, word for word and as judged, or (both None) that it has not changed.
+    """Answer of an agent's host: its card, word for word and as judged, or (both None) that it has not changed.
 
     `is_signed`: a signature of the agent's own is to be noted on the card.
     """
@@ -78,7 +78,7 @@ class Unserved(msgspec.Struct, frozen=True):
 
 
 class Sign(msgspec.Struct, frozen=True):
-    """What a call to an agent shows of its liveness; the state None: nothing."""
+    """Liveness of an agent that a call to it shows; the state None: nothing."""
 
     state: LivenessReason | None
     sentence: str | None = None

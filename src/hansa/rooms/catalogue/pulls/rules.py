@@ -1,8 +1,8 @@
-"""Where an agent's card is looked for, when it is looked for again, and what of it counts.
+"""Places where an agent's card is looked for, the times of the next look, and the members of it that count.
 
 - A host that the owner named is asked below its address. Without one the card's own A2A address is asked, and then the
   root of its host; a card found at the root is this agent's only when it names that address.
-- What A2A has no word for (price, tags …) stays as the owner wrote it until the agent's own card has said it.
+- Members that A2A has no word for (price, tags …) stay as the owner wrote them until the agent's own card has stated them.
 """
 
 from collections.abc import Collection
@@ -38,7 +38,7 @@ def recheck_pause(interval_seconds: int, failures: int) -> int:
 
 
 def places_to_look(addresses: Addresses, allowed: Collection[str]) -> list[str] | Unserved:
-    """Where the card may be served, in the order to ask, or why nobody is asked. `allowed`: the operator's list."""
+    """Return the places that may serve the card, in the order to ask, or why nobody is asked. `allowed`: the operator's list."""
     bases = _bases(addresses)
     if not bases:
         return Unserved("no_interface_url", "The card names no web address.", was_attempted=False)
@@ -60,20 +60,20 @@ def names(card: dict[str, Any], addresses: Addresses) -> bool:
 
 
 def hash_of(document: dict[str, Any]) -> bytes:
-    """What distinguishes one served card from the next; an agent may sign the same card anew at each request."""
+    """Return the hash that distinguishes one served card from the next; an agent may sign the same card anew at each request."""
     return digest({name: value for name, value in document.items() if name != "signatures"})
 
 
 def with_owners_members(
     served: dict[str, Any], stored: dict[str, Any], served_before: Collection[str]
 ) -> dict[str, Any]:
-    """The served card with what its owner wrote and the agent has never said itself."""
+    """Return the served card with the members that its owner wrote and the agent has never stated itself."""
     kept = {name for name in OWNERS_MEMBERS & stored.keys() if name not in served_before}
     return {**{name: stored[name] for name in kept}, **served}
 
 
 def says_the_same(stored: dict[str, Any], served_card: dict[str, Any]) -> bool:
-    """Return whether the registry's document says what the served card says."""
+    """Return whether the registry's document already holds the content of the served card."""
     return all(stored.get(name) == value for name, value in served_card.items())
 
 

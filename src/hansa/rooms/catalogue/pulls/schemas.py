@@ -1,4 +1,4 @@
-"""Shapes of what an operator sees of the pulls."""
+"""Shapes of the pulls as an operator sees them."""
 
 from datetime import datetime
 

@@ -141,7 +141,7 @@ async def end(
 
 
 async def planned(tx: Tx, visit: Visit) -> Planned:
-    """Where the next visit of a locked card goes."""
+    """Return the place of the next visit of a locked card, and the time of the database."""
     row = await tx.fetchrow(_PLANNED, visit.card_id, visit.errand)
     assert row is not None
     return Planned(*row)
@@ -153,7 +153,7 @@ async def forget(tx: Tx, card_id: int) -> None:
 
 
 async def remember(tx: Tx, card_id: int, kept: Remembered) -> None:
-    """Keep what the next pull compares with."""
+    """Keep the state that the next pull compares with."""
     await tx.execute(
         _REMEMBER,
         card_id,
@@ -176,7 +176,7 @@ async def stamp_host_verified(tx: Tx, card_id: int) -> None:
 
 
 async def stamp_signed(tx: Tx, card_id: int, *, is_signed: bool) -> None:
-    """Whether the agent itself has signed what is served."""
+    """Stamp on the card whether the agent itself has signed the served card."""
     await tx.execute(_SIGNED if is_signed else _UNSIGNED, card_id)
 
 

@@ -1,4 +1,4 @@
-"""Relayed cards: what is passed on of other registries, and the registries that are known by a relay."""
+"""Relayed cards: the items of other registries that are passed on, and the registries that are known by a relay."""
 
 from . import store
 from .records import HOPS_MAX, KeptHome, StatedHome

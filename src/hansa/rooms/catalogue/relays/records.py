@@ -1,4 +1,4 @@
-"""Registries that are known by a relay, and what is passed on."""
+"""Registries that are known by a relay, and the items that are passed on."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What peers read of cards that are passed on, and what everyone may read of the registries that are known by a relay."""
+"""Routes for peers, of cards that are passed on, and for everyone, of the registries that are known by a relay."""
 
 from typing import Annotated
 

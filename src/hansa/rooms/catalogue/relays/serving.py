@@ -54,7 +54,7 @@ async def discovered_registries(tx: Tx) -> list[federation.DiscoveredRegistry]:
 
 
 async def _homes(tx: Tx) -> list[StatedHome]:
-    """Where the home of every kept item is; a peer is nearer than a registry that is known by a relay."""
+    """Return the home of every kept item; a peer is nearer than a registry that is known by a relay."""
     relayed = [StatedHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await known_homes(tx)]
     direct = [
         StatedHome(peer.ledger_id, peer.registry_url, 1)

@@ -1,6 +1,6 @@
 """Every SQL statement about signed items that are passed on, and about homes that are known by a relay.
 
-Locks: what comes from a peer is written under the lock of its row in `catalogue_peer_sync`. Of two relays of one home the nearer
+Locks: items from a peer are written under the lock of its row in `catalogue_peer_sync`. Of two relays of one home the nearer
 one wins in the statement that writes the home.
 """
 
@@ -118,7 +118,7 @@ async def keep_items(tx: Tx, source_registry: str, items: Sequence[dict[str, Any
 
 
 def _passed_on(item: dict[str, Any]) -> dict[str, Any]:
-    """What its home signed, the card and the signature; what else the sender wrote into it is left out."""
+    """Return the members that the home signed, the card and the signature; other members that the sender wrote into the item are left out."""
     signature = {name: item["signature"][name] for name in ("protected", "signature")}
     updated_at = item.get("updated_at")
     return {
@@ -199,7 +199,7 @@ async def try_troubled_again(tx: Tx, peer_id: int, after_seconds: float) -> None
 
 
 async def read_relays_anew(tx: Tx) -> None:
-    """Read every relay from the start: what was left out for a nearer source may be wanted now."""
+    """Read every relay from the start: items left out for a nearer source may be wanted now."""
     await tx.execute(_READ_RELAYS_ANEW)
 
 

@@ -1,4 +1,4 @@
-"""Finding cards by what they say: an index beside the database, fed from it, and the searches that read it."""
+"""Finding cards by their content: an index beside the database, fed from it, and the searches that read it."""
 
 from .discover import discover
 from .errors import SearchNotReady

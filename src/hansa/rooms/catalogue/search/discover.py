@@ -1,4 +1,4 @@
-"""Discovery: the index says which cards, the database what they are now."""
+"""Discovery: the index names the cards, the database supplies their present state."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ async def discover(searcher: Searcher, db: Database, search_query: SearchQuery) 
 
 
 async def read_found(db: Database, hits: Hits) -> tuple[Discovery, Mapping[int, int]]:
-    """What was found, as it is now, and which version of each card was read."""
+    """Return the cards found, as they are now, and the version of each card that was read."""
     if not hits.cards:
         return Discovery([], hits.total, hits.facets), {}
     cards = await db.query(lambda tx: store.page(tx, hits.numbers))

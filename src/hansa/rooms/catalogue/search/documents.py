@@ -1,6 +1,6 @@
-"""A card as the index holds it: what is searched, filtered, counted and sorted by. What is shown stays in the database.
+"""Card as the index holds it: the parts by which it is searched, filtered, counted and sorted. The parts shown stay in the database.
 
-A change of this form, or of what a document says, raises `FORM`: an index of another form is built anew.
+A change of this form, or of the content of a document, raises `FORM`: an index of another form is built anew.
 """
 
 import json
@@ -36,7 +36,7 @@ WEIGHT_OF_VERIFIED = 0.04
 
 
 class CardRow(NamedTuple):
-    """What the index has of a card; `is_shown` is false for one that may not be found.
+    """Columns of a card that the index reads; `is_shown` is false for one that may not be found.
 
     A million of these may be read at a start, each straight from its row.
     """
@@ -124,7 +124,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
 
 
 def sorted_price(stated: Any) -> float:
-    """The rate as it is sorted by, of what a card states of its price; one without a rate is sorted as rate 0."""
+    """Return the rate by which a stated price is sorted; a price without a rate is sorted as rate 0."""
     return min(float(rate_of(stated) or 0), ANOTHER_CURRENCY / 10)
 
 
@@ -159,7 +159,7 @@ def _earliness(card: CardRow) -> float:
 
 
 def _weight(card: CardRow, grade: int) -> float:
-    """What gently lifts a card among equally good answers."""
+    """Return the weight that gently lifts a card among equally good answers."""
     if card.is_stub or card.liveness == "unreachable":
         return 0.0
     return (

@@ -1,4 +1,4 @@
-"""Find in the index: which cards, how many, and what is true of all of them."""
+"""Find in the index: the cards, their number, and the facets of all of them."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ _ORDERS: dict[str, tuple[str, Order]] = {
 
 
 class Hits(msgspec.Struct, frozen=True):
-    """Numbers of cards with their scores, the best first; the total and the facets are of all that was found.
+    """Numbers of cards with their scores, the best first; the total and the facets are of all cards found.
 
-    `unknown` are words that no card holds: what was found may hold another that is near.
+    `unknown` are words that no card holds: the cards found may hold another that is near.
     """
 
     parsed: ParsedQuery

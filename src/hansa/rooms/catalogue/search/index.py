@@ -1,9 +1,9 @@
-"""The index of one process on its disk: documents, and up to which change of which database they are current.
+"""Index of one process on its disk: documents, and the place in the changes of a database up to which they are current.
 
 - A directory belongs to one process at a time: another one takes the next.
 - The place in the changes is written after the documents. After a crash in between the same changes are indexed again, and
   indexing a card twice leaves one document.
-- What is of another form, of another database, unreadable or too old is thrown away and built anew.
+- An index of another form, of another database, unreadable or too old is thrown away and built anew.
 """
 
 import fcntl
@@ -88,7 +88,7 @@ class SearchIndex:
                 self._opened.add_document(document_of(card, self._own_currency))
 
     def commit(self, place: Place) -> None:
-        """Make what was written searchable and durable, then the place."""
+        """Make the written documents searchable and durable, then the place."""
         self._opened.commit()
         self._index.reload()
         self.move(place)
@@ -107,7 +107,7 @@ class SearchIndex:
         self._place = place
 
     def reopen(self) -> None:
-        """Begin again from what is on the disk: a writer that failed once is good for nothing.
+        """Begin again from the files on the disk: a writer that failed once is good for nothing.
 
         Where that fails as well, the documents of before can still be searched.
         """

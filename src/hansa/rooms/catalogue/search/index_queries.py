@@ -1,6 +1,6 @@
-"""What is asked of the index for a search.
+"""Queries of the index for a search.
 
-- A search finds the cards that hold every word, in whatever field. Only where those are few (`FEW`) it also finds cards
+- A search finds the cards that hold every word, in any field. Only where those are few (`FEW`) it also finds cards
   that hold most of the words, or at last any, words that begin as one of them does, and the words that a word which no
   card holds may be a misspelling of; these come after.
 - A card whose name is the query, or begins with it, comes first.
@@ -44,12 +44,12 @@ def lenient(parsed: ParsedQuery, unknown: Collection[Word], at_least: int) -> Qu
 
 
 def named(parsed: ParsedQuery) -> Query:
-    """Cards whose name is what was asked for, or begins with it."""
+    """Return the query for cards whose name is the text asked for, or begins with it."""
     return _either(*_keys(parsed))
 
 
 def ranked(found: Query, parsed: ParsedQuery) -> Query:
-    """The same cards, those first whose name is what was asked for."""
+    """Return the same cards, those first whose name is the text asked for."""
     if not parsed.whole:
         return found
     return Query.boolean_query(
@@ -62,7 +62,7 @@ def ranked(found: Query, parsed: ParsedQuery) -> Query:
 
 
 def filtered(found: Query, search_query: SearchQuery, alive_since: int) -> Query:
-    """Of these cards the wanted ones."""
+    """Narrow the found cards to the wanted ones."""
     conditions = [
         Query.term_set_query(schema(), "origin", list(search_query.origins))
         if search_query.origins

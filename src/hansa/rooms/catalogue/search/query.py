@@ -1,4 +1,4 @@
-"""What a reader looks for, and what is found."""
+"""Query of a reader, and the cards found."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -91,7 +91,7 @@ class Facets(msgspec.Struct, frozen=True):
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """A page of what was found, the best first, and what is true of all of it."""
+    """Page of the cards found, the best first, with the total and the facets of all of them."""
 
     results: list[FoundCard]
     total: int

@@ -31,7 +31,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Answers:
-    """What this process has answered lately."""
+    """Answers that this process has given lately."""
 
     def __init__(self, searcher: Searcher, database: Database) -> None:
         self._searcher = searcher

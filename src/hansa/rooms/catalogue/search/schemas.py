@@ -37,7 +37,7 @@ class PlainQuery(LazyModel):
     limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
 
     def search_query(self) -> SearchQuery:
-        """What is looked for: agents alone."""
+        """Return the search of the request: agents alone."""
         return SearchQuery(q=self.query.strip(), agents_only=True, limit=self.limit)
 
 
@@ -77,7 +77,7 @@ class DiscoverQuery(LazyModel):
     offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
 
     def search_query(self, *, by_administrator: bool) -> SearchQuery:
-        """What is looked for."""
+        """Return the search of the request."""
         return SearchQuery(
             q=self.q.strip(),
             origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),

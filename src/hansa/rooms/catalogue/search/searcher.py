@@ -1,10 +1,10 @@
-"""Search in one process: its index, kept in step with the database, and what was found in it lately.
+"""Search in one process: its index, kept in step with the database, and the results found in it lately.
 
 - A change is indexed once its transaction is seen, and again while an older transaction is open that might have changed
   the same: the place in the changes moves only behind the oldest open one, so that none is ever missed.
 - A search before every card was indexed is refused: a part of the catalogue would look like all of it.
 - Reading and writing the index happen in threads; the event loop waits for nothing.
-- What was found is remembered until the index changes. Cards themselves are read from the database each time.
+- Results are remembered until the index changes. Cards themselves are read from the database each time.
 """
 
 import asyncio
@@ -112,10 +112,10 @@ class Searcher:
             self._is_complete = True
 
     async def include_committed(self) -> None:
-        """Wait until searches of this process find what is committed by now, `WRITE_WAITS_SECONDS` at most.
+        """Wait until searches of this process find the changes committed by now, `WRITE_WAITS_SECONDS` at most.
 
         Returns at once where nothing follows the changes, before the index is complete, and while following fails. Raises nothing:
-        what could not be included in time is included later.
+        changes that could not be included in time are included later.
         """
         if self._follower is None or not self._is_complete or self._has_failed:
             return
@@ -129,7 +129,7 @@ class Searcher:
         self._is_awaited.set()
 
     async def hits(self, search_query: SearchQuery) -> Hits:
-        """What the index finds. Raises: SearchNotReady."""
+        """Return the hits of the index. Raises: SearchNotReady."""
         if self._index is None or not self._is_complete:
             raise SearchNotReady(retry_after=1)
         is_hidden = self._hides_unbonded and not search_query.includes_unbonded

@@ -1,6 +1,6 @@
 """Every SQL statement of search. Nothing is written or locked.
 
-Whether a card may be found is decided here and nowhere else (`_SHOWN`): the index leaves out what may not be, and a
+Whether a card may be found is decided here and nowhere else (`_SHOWN`): the index leaves out cards that may not be, and a
 page is read with the same condition again, so that a card hidden since is not shown.
 """
 
@@ -65,7 +65,7 @@ _VERSIONS = f"SELECT id, xmin::text::bigint AS version FROM catalogue_card WHERE
 
 
 class DatabaseState(msgspec.Struct, frozen=True):
-    """Which database this is, its time, and the oldest transaction that may still change something."""
+    """Name of the database, its time, and the oldest transaction that may still change something."""
 
     name: str
     moment: datetime
@@ -73,14 +73,14 @@ class DatabaseState(msgspec.Struct, frozen=True):
 
 
 async def database_state(tx: Tx) -> DatabaseState:
-    """Where a reader of changes stands now."""
+    """Return the present place of a reader of changes."""
     row = await tx.fetchrow(_DATABASE_STATE)
     assert row is not None
     return DatabaseState(row["database"], row["moment"], row["horizon"])
 
 
 async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
-    """As `database_state`; None where `since` or a later transaction changed or deleted a card."""
+    """Return the state of `database_state`; None where `since` or a later transaction changed or deleted a card."""
     row = await tx.fetchrow(_UNCHANGED_STATE, since)
     return None if row is None else DatabaseState(row["database"], row["moment"], row["horizon"])
 
@@ -111,5 +111,5 @@ async def page(tx: Tx, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
 
 
 async def versions(tx: Tx, numbers: Sequence[int]) -> dict[int, int]:
-    """Which transaction wrote each of these cards last, without those that may not be shown."""
+    """Return the transaction that wrote each of these cards last, without those that may not be shown."""
     return {row["id"]: row["version"] for row in await tx.fetch(_VERSIONS, numbers)}

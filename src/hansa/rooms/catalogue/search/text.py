@@ -3,7 +3,7 @@
 - Latin and its neighbours are cut into words, and the English endings of words are taken off (`stemmed`).
 - Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words: a run of such characters is found as the
   same run anywhere.
-- What a reader types is cut alike. It is never a language: no character of it commands anything.
+- The text that a reader types is cut alike. It is never a language: no character of it commands anything.
 """
 
 import re
@@ -78,7 +78,7 @@ _STEMMED = analyzer(stemmed=True)
 
 
 def parse_query(query: str) -> ParsedQuery:
-    """Cut up what a reader typed. Words that say nothing are left out, unless there are no others."""
+    """Cut up the text that a reader typed. Words that say nothing are left out, unless there are no others."""
     whole = key_of(query)
     if whole.startswith("did:") and " " not in whole:
         return ParsedQuery(whole, (), ())
@@ -119,7 +119,7 @@ _SHARP = re.compile(r"\b([cCfF])#")
 
 
 def words_of(text: str) -> str:
-    """What of a text is words with blanks between them."""
+    """Return the words of a text with blanks between them."""
     return spelled_out(text if text.isascii() else _RUN.sub(" ", text))
 
 

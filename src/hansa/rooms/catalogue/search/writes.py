@@ -1,4 +1,4 @@
-"""Transactions that change what a search shows."""
+"""Transactions that change the results of a search."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
@@ -22,7 +22,7 @@ class IndexedWrites:
         self._searcher = searcher
 
     async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `Database.transaction`; returns once the next search of this process finds the change, or after 200 ms.
+        """Run `Database.transaction` and return once the next search of this process finds the change, or after 200 ms.
 
         The transaction has ended by then, and no connection is held while waiting. Other processes are notified.
         """

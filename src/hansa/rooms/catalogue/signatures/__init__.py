@@ -1,4 +1,4 @@
-"""Signatures on cards: the registry's own on what it exports, and agents' own on what comes in."""
+"""Signatures on cards: the registry's own on exported cards, and agents' own on incoming ones."""
 
 from .agent_keys import AGENT_KEYS, AgentKeys
 from .document import TOMBSTONE_TIME

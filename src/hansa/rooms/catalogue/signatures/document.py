@@ -1,4 +1,4 @@
-"""What of a card the registry signs."""
+"""Members of a card that the registry signs."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,7 +45,7 @@ def exported_document(card: Card, extension_base: str) -> dict[str, Any]:
 
 
 def _tombstone(card: Card) -> dict[str, Any]:
-    """Nothing of what the owner wrote: neither an address to call nor a price to pay."""
+    """Return the tombstone of a card, without the owner's words: neither an address to call nor a price to pay."""
     return {"name": card.did, "description": "This agent has been revoked."}
 
 

@@ -31,7 +31,7 @@ _Kept = tuple[int, int, int, int]
 
 
 class CardExporter:
-    """Signs cards in one process, and keeps what it signed within a bound."""
+    """Signs cards in one process, and keeps the signed ones within a bound."""
 
     def __init__(self, database: Database, signatory: Signatory, settings: Settings) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What the judgement of an agent-signed card is made from, and what comes of it."""
+"""Inputs and results of the judgement of an agent-signed card."""
 
 from datetime import datetime
 from typing import Literal
@@ -19,7 +19,7 @@ class AgentKey(msgspec.Struct, frozen=True):
 
 
 class InboundVerdict(msgspec.Struct, frozen=True):
-    """Whether the agent itself signed a card. `reason` names why a signature failed; `said` is one line for a log."""
+    """Verdict whether the agent itself signed a card. `reason` names why a signature failed; `said` is one line for a log."""
 
     outcome: Outcome
     reason: str | None
@@ -27,7 +27,7 @@ class InboundVerdict(msgspec.Struct, frozen=True):
 
 
 class ExportedState(msgspec.Struct, frozen=True):
-    """What an export depends on: another `changed_xid`, another card. `revoked_at` is None before the agent's end."""
+    """State that an export depends on: another `changed_xid`, another card. `revoked_at` is None before the agent's end."""
 
     card_id: int
     changed_xid: int
@@ -37,7 +37,7 @@ class ExportedState(msgspec.Struct, frozen=True):
 
 
 class SignaturePolicy(msgspec.Struct, frozen=True):
-    """What the operator wants of agents' signatures.
+    """Policy of the operator on agents' signatures.
 
     By default a signature is judged and the verdict logged, no more. `keep`: a verified one is noted on the card.
     `enforce`: a card whose signature fails is refused. `require`: a served card without a signature counts as failed.
@@ -49,7 +49,7 @@ class SignaturePolicy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, settings: Settings) -> "SignaturePolicy":
-        """What JWS_VERIFY_ENABLED, JWS_ENFORCE and JWS_REQUIRE_SIGNATURE say."""
+        """Return the policy that JWS_VERIFY_ENABLED, JWS_ENFORCE and JWS_REQUIRE_SIGNATURE set."""
         return cls(settings.jws_verify_enabled, settings.jws_enforce, settings.jws_require_signature)
 
     def fails(self, verdict: InboundVerdict) -> bool:

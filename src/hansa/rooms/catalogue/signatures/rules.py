@@ -1,8 +1,8 @@
-"""Whether an agent signed its own card.
+"""Judgement whether an agent signed its own card.
 
-- The keys are those that the registry knows. What a card says of keys counts for nothing; no key set is ever fetched.
-- Of several signatures one that verifies is enough; what the others are does not matter then.
-- What a registry signed is no word of the agent's: an export that is served or written back counts as unsigned.
+- The keys are those that the registry knows. Keys that a card names count for nothing; no key set is ever fetched.
+- Of several signatures one that verifies is enough; the others do not matter then.
+- The signature of a registry is no word of the agent's: an export that is served or written back counts as unsigned.
 - Only the present key speaks: who serves a card now signs it with the key of now, and a key is often replaced because
   somebody else has it.
 """
@@ -65,7 +65,7 @@ def _judged(is_signed: Callable[[AgentKey], bool], keys: Sequence[AgentKey]) -> 
 def _read(
     listed: Sequence[Any], profiles: frozenset[str | None] | None
 ) -> tuple[list[DetachedSignature], InboundVerdict | None]:
-    """The entries that can be judged, and what is wrong with the last of those that cannot.
+    """Return the entries that can be judged, and the verdict on the last of those that cannot.
 
     `profiles`: the canonical forms that an entry may name; None where the signed bytes are given as they are.
     """

@@ -1,4 +1,4 @@
-"""The shape of a signed card. Its members are those of an A2A card; only what the registry adds is named here."""
+"""Shape of a signed card. Its members are those of an A2A card; only those that the registry adds are named here."""
 
 from pydantic import ConfigDict, Field
 

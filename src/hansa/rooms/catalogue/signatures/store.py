@@ -1,4 +1,4 @@
-"""The SQL of signed cards: what decides whether an export is still the one that was signed."""
+"""SQL of signed cards: the state that decides whether an export is still the one that was signed."""
 
 from datetime import timedelta
 

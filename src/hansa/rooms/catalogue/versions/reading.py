@@ -28,7 +28,7 @@ async def version_of(tx: Tx, key: str, version: int, reader: int | None) -> Card
 
 
 async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion | None:
-    """What the card of an agent of this registry said at a timestamp; None where that is not kept, or was erased."""
+    """Return the document that the card of an own agent had at a timestamp; None where it is not kept, or was erased."""
     return await store.version_at(tx, did, timestamp)
 
 

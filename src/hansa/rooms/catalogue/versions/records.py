@@ -1,4 +1,4 @@
-"""The document that a card has, and what became of it."""
+"""Documents of a card: the present one, its replacement and its versions."""
 
 from datetime import datetime
 from typing import Any, Literal, TypeAlias

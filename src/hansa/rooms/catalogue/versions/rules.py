@@ -1,4 +1,4 @@
-"""What a replacement keeps of the document before it, and what it changes."""
+"""Parts of a document that a replacement keeps, and parts that it changes."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hansa.rooms.catalogue.form import PLATFORM_MEMBERS, is_platform_extension
 
 
 def successor(stored: dict[str, Any], judged: dict[str, Any]) -> dict[str, Any]:
-    """The judged document with what the platform says in the present one, and with a name where it brings none."""
+    """Return the judged document with the platform's members of the present one, and with its name where it brings none."""
     kept = {
         name: member
         for name, member in stored.items()

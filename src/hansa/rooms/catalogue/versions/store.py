@@ -125,7 +125,7 @@ async def replace(
 
 
 async def note_pulled(tx: Tx, card_id: int, pulled_hash: bytes) -> None:
-    """Remember what the agent served where the document already says it."""
+    """Remember the card that the agent served where the document already holds its content."""
     await tx.execute("UPDATE catalogue_card SET pulled_hash = $2 WHERE id = $1", card_id, pulled_hash)
 
 

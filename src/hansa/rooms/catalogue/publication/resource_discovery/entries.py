@@ -33,7 +33,7 @@ def entry_of(agent: ListedAgent, api: str) -> Entry:
 
 
 def result_of(found: FoundAgent, api: str, source: str) -> SearchResult:
-    """What a search shows of an agent: as much as helps to choose."""
+    """Return the view of an agent in a search: as much as helps to choose."""
     return SearchResult(**_members(found, api), score=_score(found.score), source=source)
 
 
@@ -75,7 +75,7 @@ def _capabilities(card: dict[str, Any]) -> list[str]:
 
 
 def _queries(agent: ListedAgent) -> list[str] | None:
-    """What the agent can be asked, in its owner's words: examples, else what the skills and the card say of it."""
+    """Return questions for the agent, in its owner's words: examples, else the texts of the skills and of the card."""
     skills = agent.card_data.get("skills", [])
     examples = [example for skill in skills for example in skill.get("examples") or []]
     descriptions = [skill.get("description") for skill in skills]

@@ -20,7 +20,7 @@ _AND = re.compile(r"AND(?=\s)", re.IGNORECASE)
 
 
 class ListFilter(msgspec.Struct, frozen=True):
-    """Which entries are wanted: the values of one member are alternatives, its absence asks nothing."""
+    """Filter of entries: the values of one member are alternatives, its absence asks nothing."""
 
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class ListFilter(msgspec.Struct, frozen=True):
 
 
 def read_filter(text: str | None) -> ListFilter:
-    """Raises: ArgumentInvalid, saying what was found and what is allowed."""
+    """Read the filter of a request. Raises: ArgumentInvalid, with the text found and the forms allowed."""
     texts: dict[str, tuple[str, ...]] = {}
     times: dict[str, datetime] = {}
     for field, operator, value in _conditions(text or ""):

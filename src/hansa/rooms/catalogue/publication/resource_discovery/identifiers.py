@@ -1,6 +1,6 @@
 """Identifiers of entries: `urn:air:<publisher>:<namespace>:<name>`.
 
-The publisher is a trust domain, and what follows it for an agent is the agent's DID as it stands, so that an identifier
+The publisher is a trust domain, followed for an agent by the agent's DID as it stands, so that an identifier
 is made from a DID and read back without knowing anything of how DIDs are built.
 """
 
@@ -15,7 +15,7 @@ _FORM = re.compile(r"urn:air:([a-zA-Z0-9.-]+):([a-zA-Z0-9._-]+(?::[a-zA-Z0-9._-]
 
 
 class Identifier(NamedTuple):
-    """Who publishes the entry, and what it is called there."""
+    """Publisher of the entry, and the name of the entry there."""
 
     publisher: str
     name: str
@@ -25,7 +25,7 @@ class Identifier(NamedTuple):
 
     @property
     def is_well_formed(self) -> bool:
-        """Return whether it can be written: what comes from a peer may hold other characters."""
+        """Return whether it can be written: an identifier from a peer may hold other characters."""
         return _read(str(self)) == self
 
 

@@ -22,7 +22,7 @@ ENTRIES_OF_A_CATALOGUE = 100
 
 
 class EntryListRequest(msgspec.Struct, frozen=True):
-    """Which entries, in which order, and which page of them."""
+    """Request of entries: the filter, the order, and the page."""
 
     filter: ListFilter
     order: Order

@@ -30,7 +30,7 @@ def catalogue_of(settings: Settings, agents: list[Entry], next_after: int | None
 
 
 def own_entries(settings: Settings) -> list[Entry]:
-    """What the registry says of itself."""
+    """Return the entries of the registry about itself."""
     return [_registry(settings), _card(settings), _catalogue(settings, 0)]
 
 

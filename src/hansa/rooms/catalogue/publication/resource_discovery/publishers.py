@@ -1,4 +1,4 @@
-"""Who publishes what this registry shows: its own trust domain, and those of the peers that cards are mirrored from."""
+"""Publishers of the entries that this registry shows: its own trust domain, and those of the peers that cards are mirrored from."""
 
 from collections.abc import Collection
 

@@ -1,7 +1,7 @@
 """Entries found and counted: the search of the catalogue, asked in the words of Agentic Resource Discovery.
 
 All agents that may be shown are searched, own and mirrored. Search and counts ask the same question, so they speak of
-the same entries. No other registry is asked, whatever the federation mode: what peers have is mirrored here.
+the same entries. No other registry is asked, in any federation mode: the cards of peers are mirrored here.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _SHOWN = ShownAgent.__struct_fields__
 
 
 class SearchContext(msgspec.Struct, frozen=True):
-    """What a question needs of the process that answers it."""
+    """Parts of the process that a search needs: searcher, database and settings."""
 
     searcher: Searcher
     database: Database

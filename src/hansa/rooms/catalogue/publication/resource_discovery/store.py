@@ -109,7 +109,7 @@ def conditions_of(criteria: ListFilter) -> Conditions:
 
 
 def of_origins(conditions: Conditions, origins: Collection[str]) -> Conditions:
-    """Of these cards those of some origins; `local` are this registry's own."""
+    """Narrow the conditions to the cards of some origins; `local` are this registry's own."""
     return conditions.having(
         "(source_registry = ANY({0}::text[]) OR (source_registry IS NULL AND {1}))",
         sorted(origins),

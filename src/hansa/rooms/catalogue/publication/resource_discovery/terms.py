@@ -1,7 +1,7 @@
-"""Filter keys and facets of a query: which term of an entry is meant, however it is written.
+"""Filter keys and facets of a query: the term of an entry that is meant, in each of its forms.
 
 A key is a term's name (`tags`), its address (`https://agenticresourcediscovery.org/ns#tags`), or a name with a prefix that
-the query's `@context` binds. What resolves to the same address is the same term. A context that stands elsewhere is not
+the query's `@context` binds. Keys that resolve to the same address are the same term. A context that stands elsewhere is not
 fetched.
 """
 
@@ -18,7 +18,7 @@ SUPPORTED = ("type", "publisher", "tags", "metadata.origin")
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a query binds beside the base context: prefixes of keys, and terms under other names."""
+    """Bindings of a query beside the base context: prefixes of keys, and terms under other names."""
 
     bound: dict[str, str] = msgspec.field(default_factory=lambda: {"ard": NAMESPACE})
 

@@ -1,4 +1,4 @@
-"""Where a reader stands; opaque to clients. A token is good for the order, or the search, that gave it out."""
+"""Place of a reader; opaque to clients. A token is good for the order, or the search, that issued it."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ WHOLE_MAX = 2**63 - 1
 
 
 def token_of(purpose: str, *place: int) -> str:
-    """The token of a place, for what is called `purpose`."""
+    """Return the token of a place, for the purpose of that name."""
     text = json.dumps([purpose, *place], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
