@@ -1,4 +1,4 @@
-"""The list of rooms, the lowest first. What does not fit together stops the start."""
+"""The list of rooms, the lowest first. A misfit between them stops the start."""
 
 from hansa.foundation.plumbing.assembled import Assembly
 from hansa.foundation.plumbing.descriptor import PLUMBING

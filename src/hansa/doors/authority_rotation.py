@@ -40,7 +40,7 @@ Step = Literal["published", "signing", "finished", "replaced"]
 
 
 class RotationStep(msgspec.Struct, frozen=True):
-    """What the call did, and the roots that are published then."""
+    """Step that the call took, and the roots that are published then."""
 
     step: Step
     thumbprint: str
@@ -92,7 +92,7 @@ class _Files:
 
 
 async def rotate_authority(settings: Settings, reason: str | None, *, stolen: bool) -> RotationStep:
-    """Take the next step of the rotation. Raises: Refused, BadKey, and what opening the database raises."""
+    """Take the next step of the rotation. Raises: Refused, BadKey, and the errors of opening the database."""
     require_data_directory(settings)
     if settings.uses_workload_api:
         raise Conflict("SPIRE issues the certificates of this registry and rotates its own authority.")

@@ -38,7 +38,7 @@ _MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS l
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """What a restore brought back, and what it does not send."""
+    """Content that a restore brought back, and the messages that it does not send."""
 
     manifest: Manifest
     ledger_id: str
@@ -49,7 +49,7 @@ class Restored(msgspec.Struct, frozen=True):
 async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Manifest:
     """Write the database as of now, also while the registry runs; with a passphrase its keys too, encrypted.
 
-    Raises: Refused, BadKey, OSError, and what opening the registry raises.
+    Raises: Refused, BadKey, OSError, and the errors of opening the registry.
     """
     keys = None if passphrase is None else key_bundle.keys_of(settings.data_dir)
     async with joined_database(settings) as dsn:

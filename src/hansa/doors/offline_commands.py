@@ -37,7 +37,7 @@ async def create_administrator(
 ) -> int:
     """Create a verified developer who administers these areas; returns the id.
 
-    Raises: Refused, and what opening the registry raises.
+    Raises: Refused, and the errors of opening the registry.
     """
     administrator = await people.admit_administrator(name=name, email=email, password=password, areas=areas)
 
@@ -53,7 +53,7 @@ async def create_administrator(
 async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Issue units to the treasury, once for each `ref`.
 
-    Raises: Refused, and what opening the registry raises.
+    Raises: Refused, and the errors of opening the registry.
     """
     amount_max, book = parse_amount(settings.teg_mint_max_avt), ledger.Book.of(settings)
     minting = partial(ledger.mint, amount=amount, ref=ref, amount_max=amount_max, book=book)
@@ -63,7 +63,7 @@ async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChan
 async def burn(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
     """Destroy units of the treasury, once for each `ref`.
 
-    Raises: Refused, and what opening the registry raises.
+    Raises: Refused, and the errors of opening the registry.
     """
     burning = partial(ledger.destroy, amount=amount, ref=ref, book=ledger.Book.of(settings))
     return await _change_supply(settings, burning, act="units.burn")
@@ -74,7 +74,7 @@ async def rotate_key(
 ) -> federation.RegistryKey:
     """Sign with another key from now on, in every process that serves.
 
-    Raises: Refused, BadKey, and what opening the registry raises.
+    Raises: Refused, BadKey, and the errors of opening the registry.
     """
     seal = _seal(settings)
 
@@ -92,7 +92,7 @@ async def rotate_auditor_key(
 ) -> auditor.AuditorKey:
     """Sign attestations with another key from the next record on.
 
-    Raises: Refused, BadKey, and what joining the database raises.
+    Raises: Refused, BadKey, and the errors of joining the database.
     """
     seal = _seal(settings)
 
@@ -110,7 +110,7 @@ async def rotate_licensing_key(
 ) -> federation.NewLicensingKey:
     """Sign licences with another key: at once, or from the installation of its certificate on.
 
-    Raises: Refused, BadKey, and what joining the database raises.
+    Raises: Refused, BadKey, and the errors of joining the database.
     """
     seal = _seal(settings)
     async with _database(settings) as database:
@@ -124,7 +124,7 @@ async def rotate_witness_key(
 ) -> tuple[str, str]:
     """Cosign logs of others with other keys from now on; returns their verifier keys, Ed25519 and ML-DSA-44.
 
-    Raises: Refused, BadKey, and what joining the database raises.
+    Raises: Refused, BadKey, and the errors of joining the database.
     """
     seal = _seal(settings)
 
@@ -138,9 +138,9 @@ async def rotate_witness_key(
 
 
 async def adopt_database(settings: Settings) -> list[str]:
-    """Record this process's name and keys as the registry's own; returns what changed, in words.
+    """Record this process's name and keys as the registry's own; returns the changes, in words.
 
-    Raises: Refused, BadKey, and what opening the database raises.
+    Raises: Refused, BadKey, and the errors of opening the database.
     """
 
     async def adopt(tx: Tx) -> list[str]:
@@ -171,7 +171,7 @@ async def adopt_database(settings: Settings) -> list[str]:
 
 
 async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
-    """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and what opening the database raises."""
+    """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and the errors of opening the database."""
     seal = _seal(settings)
     async with _database(settings) as database:
         return await database.transaction(lambda tx: federation.found_network(tx, None, settings, seal))
@@ -180,7 +180,7 @@ async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
 async def issue_certificate(
     settings: Settings, request: federation.CertificateRequest
 ) -> federation.IssuedCertificate:
-    """Issue a licence certificate. Raises: Refused, BadKey, and what opening the database raises."""
+    """Issue a licence certificate. Raises: Refused, BadKey, and the errors of opening the database."""
     seal = _seal(settings)
     async with _database(settings) as database:
         return await database.transaction(
@@ -191,7 +191,7 @@ async def issue_certificate(
 async def install_certificate(
     settings: Settings, certificate: str, chain: Sequence[str]
 ) -> federation.OwnLicence:
-    """Install the certificate that the genesis issued. Raises: Refused, and what opening the database raises."""
+    """Install the certificate that the genesis issued. Raises: Refused, and the errors of opening the database."""
     seal, delivered = _seal(settings), federation.Delivered(certificate, chain)
     async with _database(settings) as database:
         return await database.transaction(
@@ -202,7 +202,7 @@ async def install_certificate(
 async def change_certificate(
     settings: Settings, change: federation.CertificateAct
 ) -> tuple[federation.IssuedCertificate, list[str]]:
-    """Suspend, reinstate or revoke the subject of a certificate. Raises: Refused, and what opening the database raises."""
+    """Suspend, reinstate or revoke the subject of a certificate. Raises: Refused, and the errors of opening the database."""
     async with _database(settings) as database:
         return await database.transaction(
             lambda tx: federation.change_certificate(tx, None, settings, change)
@@ -212,19 +212,19 @@ async def change_certificate(
 async def list_certificates(
     settings: Settings, criteria: federation.CertificateFilter
 ) -> tuple[list[federation.IssuedCertificate], int]:
-    """A page of issued certificates, and how many there are. Raises: what opening the database raises."""
+    """A page of issued certificates, and how many there are. Raises: the errors of opening the database."""
     async with _database(settings) as database:
         return await database.read(lambda tx: federation.list_licence_certificates(tx, criteria))
 
 
 async def licensing_key(settings: Settings) -> bytes:
-    """The public licence-signing key. Raises: Refused, and what opening the database raises."""
+    """The public licence-signing key. Raises: Refused, and the errors of opening the database."""
     async with _database(settings) as database:
         return await database.query(federation.licensing_public_key)
 
 
 async def operator_licence(settings: Settings) -> federation.HeldOperatorLicence | None:
-    """The licence that this operator registry read at its frame last. Raises: Refused, and what opening the database raises."""
+    """The licence that this operator registry read at its frame last. Raises: Refused, and the errors of opening the database."""
     async with _database(settings) as database:
         return await database.query(federation.held_operator_licence)
 
@@ -237,7 +237,7 @@ def trust_bundle(settings: Settings) -> str:
 async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> federation.EnrolledService:
     """Give a service of the operator's own a certificate for mutual TLS.
 
-    Raises: Refused, BadKey, and what opening the registry raises.
+    Raises: Refused, BadKey, and the errors of opening the registry.
     """
     authority = _authority(settings)
 
@@ -255,7 +255,7 @@ async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> f
 async def revoke_service(settings: Settings, name: str, reason: str | None) -> int:
     """Let every certificate of a service open nothing from the next request on; returns how many there were.
 
-    Raises: Refused, and what opening the registry raises.
+    Raises: Refused, and the errors of opening the registry.
     """
 
     async def revoke(tx: Tx) -> int:
@@ -269,27 +269,27 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
 
 
 async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[jobs.JobView], int]:
-    """A page of background jobs, and how many there are. Raises: what opening the registry raises."""
+    """A page of background jobs, and how many there are. Raises: the errors of opening the registry."""
     async with _database(settings) as database:
         return await database.read(lambda tx: jobs.list_jobs(tx, criteria))
 
 
 async def undecided_transfers(settings: Settings) -> list[UndecidedTransfer]:
-    """Transfers between registries that are not decided here. Raises: what opening the registry raises."""
+    """Transfers between registries that are not decided here. Raises: the errors of opening the registry."""
     async with _database(settings) as database:
         return await database.read(transfers.undecided_transfers)
 
 
 async def unclaimed_units(settings: Settings) -> list[ledger.UnclaimedUnits]:
-    """What came for accounts that were closed meanwhile. Raises: what opening the registry raises."""
+    """Units that came for accounts that were closed meanwhile. Raises: the errors of opening the registry."""
     async with _database(settings) as database:
         return await database.read(lambda tx: ledger.unclaimed_units(tx, ledger.Book.of(settings)))
 
 
 async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) -> ledger.UnclaimedUnits:
-    """Pay what a transaction brought for a closed account to another one.
+    """Pay the units that a transaction brought for a closed account to another one.
 
-    Raises: Refused, and what opening the registry raises.
+    Raises: Refused, and the errors of opening the registry.
     """
     book = ledger.Book.of(settings)
     async with _database(settings) as database:
@@ -299,13 +299,13 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
-    """Make a background job due now. Raises: Refused, and what opening the registry raises."""
+    """Make a background job due now. Raises: Refused, and the errors of opening the registry."""
     async with _database(settings) as database:
         await database.transaction(lambda tx: jobs.retry_job(tx, job_id, None, reason))
 
 
 async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
-    """Delete a background job. Raises: Refused, and what opening the registry raises."""
+    """Delete a background job. Raises: Refused, and the errors of opening the registry."""
     async with _database(settings) as database:
         await database.transaction(
             lambda tx: jobs.drop_job(tx, job_id, None, reason, droppable=ASSEMBLY.droppable_jobs)
@@ -313,7 +313,7 @@ async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
 
 
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
-    """Every certificate that a service ever got. Raises: what opening the registry raises."""
+    """Every certificate that a service ever got. Raises: the errors of opening the registry."""
     async with _database(settings) as database:
         return await database.query(federation.list_certificates)
 

@@ -1,4 +1,4 @@
-"""What the operator does with peers at the command line, whether the registry serves or rests."""
+"""Acts of the operator with peers at the command line, whether the registry serves or rests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ LISTED_AT_ONCE = 1000
 async def invite_peer(
     settings: Settings, lifetime: timedelta, operator: str | None
 ) -> federation.SignedInvitation:
-    """Sign an invitation. Raises: Refused, BadKey, and what opening the database raises."""
+    """Sign an invitation. Raises: Refused, BadKey, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         return await federation.invite(runtime, None, lifetime, operator)
 
@@ -31,7 +31,7 @@ async def invite_peer(
 async def accept_invitation(
     settings: Settings, invitation: str, net_in_limit: int | None
 ) -> federation.AcceptedOut:
-    """Accept an invitation; returns the peer. Raises: Refused, BadKey, and what opening the database raises."""
+    """Accept an invitation; returns the peer. Raises: Refused, BadKey, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         accepted = await federation.accept(runtime, None, invitation, net_in_limit)
         view = await runtime.database.read(lambda tx: federation.view_of(tx, accepted.peer))
@@ -39,7 +39,7 @@ async def accept_invitation(
 
 
 async def add_peer(settings: Settings, new: NewPeer) -> PeerOut:
-    """Add a peer by hand. Raises: Refused, and what opening the database raises."""
+    """Add a peer by hand. Raises: Refused, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         return await _shown(
             runtime, await runtime.database.transaction(lambda tx: federation.add_by_hand(tx, None, new))
@@ -47,7 +47,7 @@ async def add_peer(settings: Settings, new: NewPeer) -> PeerOut:
 
 
 async def list_peers(settings: Settings) -> list[PeerOut]:
-    """Every peer, by name. Raises: what opening the database raises."""
+    """Every peer, by name. Raises: the errors of opening the database."""
 
     async def read(tx: Tx) -> list[PeerOut]:
         shown: list[PeerOut] = []
@@ -62,19 +62,19 @@ async def list_peers(settings: Settings) -> list[PeerOut]:
 
 
 async def show_peer(settings: Settings, name: str) -> PeerOut:
-    """One peer. Raises: Refused, and what opening the database raises."""
+    """One peer. Raises: Refused, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         return PeerOut.of(await runtime.database.read(lambda tx: federation.view_by_name(tx, name)))
 
 
 async def sync_peer(settings: Settings, name: str) -> federation.SyncOutcome:
-    """Read a peer now. Raises: Refused, and what opening the database raises."""
+    """Read a peer now. Raises: Refused, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         return await federation.sync_by_name(runtime, None, name)
 
 
 async def change_peer(settings: Settings, act: Literal["pause", "resume"], name: str) -> PeerOut:
-    """Pause or resume a peer. Raises: Refused, and what opening the database raises."""
+    """Pause or resume a peer. Raises: Refused, and the errors of opening the database."""
     changing = federation.pause_peer if act == "pause" else federation.resume_peer
     async with _runtime(settings) as runtime:
         return await _shown(runtime, await runtime.database.transaction(lambda tx: changing(tx, None, name)))
@@ -100,7 +100,7 @@ async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
 
     Where its frame or SPIRE certifies the registry, it is the present one, whatever `lifetime` is.
 
-    Raises: Refused, BadKey, and what opening the database raises.
+    Raises: Refused, BadKey, and the errors of opening the database.
     """
     async with _runtime(settings) as runtime:
         if settings.federation_base_url is None or not settings.has_identity:

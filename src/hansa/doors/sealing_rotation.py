@@ -55,9 +55,9 @@ class _Files(msgspec.Struct, frozen=True):
 
 
 async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed:
-    """Seal everything under a new key; what did not open stays as it is, and is counted.
+    """Seal everything under a new key; secrets that did not open stay as they are, and are counted.
 
-    Raises: Conflict while a process runs, Refused, BadKey, and what opening the database raises.
+    Raises: Conflict while a process runs, Refused, BadKey, and the errors of opening the database.
     """
     require_data_directory(settings)
     files = _Files.of(settings)

@@ -40,7 +40,7 @@ def share_metrics() -> None:
 
 
 def forget_process(directory: str, pid: int) -> None:
-    """Leave out what an ended process was doing; what it had done is still counted."""
+    """Leave out the present work of an ended process; its past work is still counted."""
     mark_process_dead(pid, directory)  # type: ignore[no-untyped-call]
 
 

@@ -1,4 +1,4 @@
-"""What must stand before anything is served: the database, its schema, the book, and what a process holds."""
+"""Start of a process before anything is served: the database, its schema, the book, and the runtime."""
 
 import asyncio
 import contextlib
@@ -60,7 +60,7 @@ async def prepared_database(settings: Settings, *, command: str = "") -> AsyncIt
     """A database with the schema and the book of this version; yields its DSN.
 
     Starts the embedded server unless DATABASE_URL names another, and keeps it running: for a service, which waits a moment
-    for a command that holds the data directory, or for `command`. Raises: DatabaseOfAnother, and what opening it raises.
+    for a command that holds the data directory, or for `command`. Raises: DatabaseOfAnother, and the errors of opening it.
     """
     require_kind(settings)
     if settings.database_url is not None:
@@ -96,7 +96,7 @@ async def open_database(settings: Settings) -> AsyncIterator[str]:
 async def adoptable_database(settings: Settings) -> AsyncIterator[Database]:
     """One connection to the database of this trust domain, whatever its recorded keys are; its schema is up to date.
 
-    Raises: NoRegistry, DatabaseOfAnother, and what opening the database raises.
+    Raises: NoRegistry, DatabaseOfAnother, and the errors of opening the database.
     """
     require_data_directory(settings)
     async with open_database(settings) as dsn:
@@ -136,7 +136,7 @@ async def joined_database(settings: Settings) -> AsyncIterator[str]:
 
     An embedded server that rests is started for the moment; one that is just being started is waited for.
 
-    Raises: NoRegistry, Unavailable when there is no registry to join, and what opening the registry raises.
+    Raises: NoRegistry, Unavailable when there is no registry to join, and the errors of opening the registry.
     """
     if settings.database_url is not None:
         await _require_schema(settings.database_url)
@@ -188,7 +188,7 @@ async def _join_embedded(settings: Settings, stack: AsyncExitStack) -> str:
 
 @asynccontextmanager
 async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
-    """What one serving process holds, on a database that is ready."""
+    """Open the runtime of one serving process, on a database that is ready."""
     database = Database(dsn, pool_size=settings.database_pool_size)
     await database.open()
     try:
@@ -236,7 +236,7 @@ async def has_administrator(dsn: str) -> bool:
 async def bring_up_to_date(dsn: str, variable: str = "") -> Migrated:
     """Bring the schema to this version; `variable` names the setting that says where the database is.
 
-    Returns what was applied.
+    Returns the migrations and SQL files applied.
 
     Raises: Unavailable when the database cannot be reached, or its schema not be changed.
     """
@@ -317,7 +317,7 @@ def _warn_of_a_short_key(internal_key: str) -> None:
 
 
 def identity_authority(settings: Settings) -> IdentityAuthority | None:
-    """Who issues workload identities, or None where no service does. Raises: BadKey."""
+    """Return the issuer of workload identities, or None where no service issues them. Raises: BadKey."""
     if not settings.issues_identities:
         return None
     return IdentityAuthority(Keyring(settings.data_dir), settings.trust_domain)

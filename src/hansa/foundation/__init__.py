@@ -1,1 +1,1 @@
-"""What every room stands on and which knows no room: words, events, plumbing."""
+"""Foundation of every room, which knows no room: words, events, plumbing."""

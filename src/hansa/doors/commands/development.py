@@ -1,4 +1,4 @@
-"""What maintainers of Hansa use: `hansa map` and `hansa schema …` generate documentation from the code."""
+"""Commands for maintainers of Hansa: `hansa map` and `hansa schema …` generate documentation from the code."""
 
 from pathlib import Path
 from typing import Annotated

@@ -211,7 +211,7 @@ def _change(act: Literal["pause", "resume"], name: str, data_dir: Path | None, *
 
 
 def _reach_lines(accepted: "AcceptedOut", own_address: str | None) -> list[str]:
-    """What the peer has found when it read this registry."""
+    """Return the lines on the peer's outcome when it read this registry."""
     if accepted.reaches_us is False:
         address = f"{accepted.name} cannot reach this registry at {own_address}"
         return [f"  {address}: {accepted.trouble_of_peer}. Open the port to it; it tries again by itself."]

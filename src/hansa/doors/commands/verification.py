@@ -1,4 +1,4 @@
-"""`hansa verify`: whether a registry signed what it is said to have signed."""
+"""`hansa verify`: verification of documents that a registry is said to have signed."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -331,7 +331,7 @@ def _readable_sources() -> Iterator[None]:
 
 
 class _Judged(Protocol):
-    """What every verdict has."""
+    """Members that every verdict has."""
 
     @property
     def steps(self) -> tuple["Step", ...]: ...
@@ -341,7 +341,7 @@ class _Judged(Protocol):
 
 
 def _answer(verdict: _Judged, document: Any, last: Sequence[str], *, as_json: bool) -> NoReturn:
-    """Print each step and what follows, or the document, and exit with the outcome."""
+    """Print each step and the closing lines, or the document, and exit with the outcome."""
     print_outcome("\n".join([*_lines(verdict.steps), *last]), document, as_json=as_json)
     sys.exit(0 if verdict.is_valid else FAILED)
 

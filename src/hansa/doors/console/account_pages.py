@@ -29,7 +29,7 @@ async def show_terms(_: Public, request: Request, settings: Config) -> HTMLRespo
 
 @router.get("/privacy")
 async def show_privacy(_: Public, request: Request, settings: Config) -> HTMLResponse:
-    """What is stored about a person: the operator's text after that of the software."""
+    """Show the data stored about a person: the operator's text after that of the software."""
     return page(request, "privacy.html", paragraphs=_paragraphs(settings.privacy_file))
 
 

@@ -1,4 +1,4 @@
-"""The cards of the catalogue page: what the registry says of each, and apart from that what its owner wrote."""
+"""The cards of the catalogue page: the registry's statements on each, and apart from them the owner's text."""
 
 import msgspec
 
@@ -23,7 +23,7 @@ class ShownAgent(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, card: catalogue.FoundCard) -> "ShownAgent":
-        """What the list shows of a card that was found."""
+        """Return the entry of the list for a card that was found."""
         return cls(
             card=card,
             path=path_of(card.did, card.card_id),

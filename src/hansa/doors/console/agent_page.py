@@ -1,4 +1,4 @@
-"""One agent as its page shows it: what the registry says of it, and apart from that what its owner wrote."""
+"""One agent as its page shows it: the registry's statements on it, and apart from them the owner's text."""
 
 from typing import Any
 from urllib.parse import quote
@@ -32,7 +32,7 @@ class Skill(msgspec.Struct, frozen=True):
 
 
 class AgentPage(msgspec.Struct, frozen=True):
-    """What the page of one agent says."""
+    """Content of the page of one agent."""
 
     card: catalogue.Card
     is_exported: bool
@@ -91,7 +91,7 @@ class AgentPage(msgspec.Struct, frozen=True):
 
     @property
     def export_path(self) -> str | None:
-        """Where its signed card is: here, or for a mirror under the address of its home; None without an agent."""
+        """Path of its signed card: here, or for a mirror under the address of its home; None without an agent."""
         return export_path_of(self.card.did) if self.card.did else None
 
     @property
@@ -109,12 +109,12 @@ class AgentPage(msgspec.Struct, frozen=True):
 
 
 def path_of(did: str | None, card_id: int) -> str:
-    """Where the page of a card is: under the DID of its agent, under the number of the card where it has none."""
+    """Return the path of a card's page: under the DID of its agent, under the number of the card where it has none."""
     return f"/agents/{quote(did, safe=':') if did else card_id}"
 
 
 def export_path_of(did: str) -> str:
-    """Where the registry of an agent serves its signed card."""
+    """Return the path at which the registry of an agent serves its signed card."""
     return f"/api/v1/agents/{quote(did, safe=':')}/card-export"
 
 

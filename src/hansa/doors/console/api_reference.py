@@ -91,7 +91,7 @@ class OperationDetails(msgspec.Struct, frozen=True):
 
     @property
     def form_address(self) -> str:
-        """Where the interactive page has this operation."""
+        """Address of this operation on the interactive page."""
         return f"/docs/try#/{quote(self.tag)}/{self.operation.name}"
 
 
@@ -269,7 +269,7 @@ def _first_sentence(text: str) -> str:
 def _command(
     operation: Operation, declared: Mapping[str, Any], schemes: list[str], request: Body | None, base_url: str
 ) -> str:
-    """A command for a shell with curl; what is to be filled in stands in variables."""
+    """Return a command for a shell with curl; the values to fill in are variables."""
     parts = ["curl -sS --fail-with-body"]
     if operation.method != "GET":
         parts.append(f"-X {operation.method}")

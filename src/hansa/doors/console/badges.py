@@ -1,4 +1,4 @@
-"""What the registry says of an agent in a word. None of it can come from a card."""
+"""One-word marks of an agent by the registry. None of them can come from a card."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from hansa.rooms import catalogue
 
 
 class Observed(Protocol):
-    """A card with what the platform knows of its agent."""
+    """A card with the platform's knowledge of its agent."""
 
     @property
     def source_registry(self) -> str | None: ...
@@ -19,7 +19,7 @@ class Observed(Protocol):
 
 
 def marks_of(card: Observed, *, is_verified: bool) -> list[str]:
-    """The marks of an agent: the grade it earned here, then what was checked or put up."""
+    """Return the marks of an agent: the grade it earned here, then verification, bond and encirclement flare."""
     earned = catalogue.grade_of(card.verified_jobs).mark if card.source_registry is None else None
     stated = {"Verified": is_verified, "With a bond": card.bonded, "Encirclement flare": card.encircled}
     return [*([earned] if earned else []), *(word for word, is_so in stated.items() if is_so)]

@@ -1,8 +1,8 @@
-"""The pages of the catalogue: who is listed, and each agent by itself.
+"""The pages of the catalogue: the listed agents, and each agent by itself.
 
-- What the registry says stands apart from what an owner wrote, in other elements.
+- The statements of the registry stand apart from the text of an owner, in other elements.
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
-- The page of an agent under its DID is kept while nothing of what it shows changes (`kept_pages`), and answered as a direct route.
+- The page of an agent under its DID is kept while nothing that it shows changes (`kept_pages`), and answered as a direct route.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -120,9 +120,9 @@ def _unknown(request: Request, key: str) -> HTMLResponse:
 
 
 class _ShownAgent(msgspec.Struct, frozen=True):
-    """A card with what stands beside it; only an agent of this registry has reputation, contracts and versions here.
+    """A card with the data beside it; only an agent of this registry has reputation, contracts and versions here.
 
-    `is_exported`: this registry exports the card signed. `is_lasting`: nothing else of the database is shown than what `kept_agent_pages` covers.
+    `is_exported`: this registry exports the card signed. `is_lasting`: nothing of the database is shown but the states that `kept_agent_pages` covers.
     """
 
     card: catalogue.Card
@@ -136,7 +136,7 @@ class _ShownAgent(msgspec.Struct, frozen=True):
     is_lasting: bool = True
 
     def content(self, settings: Settings) -> dict[str, Any]:
-        """What the template shows."""
+        """Return the variables of the template."""
         return {
             "agent": AgentPage.of(self.card, settings, is_exported=self.is_exported),
             "own_amount": self.own_amount,
@@ -153,7 +153,7 @@ async def _read_agent(
     settings: Settings,
     states: States | None = None,
 ) -> _ShownAgent:
-    """Nothing is read of what has nothing to show by `states`. Raises: CardUnknown."""
+    """Read an agent for its page, without the parts that have nothing to show by `states`. Raises: CardUnknown."""
     card = await find(tx)
     if card.did is None:
         return _ShownAgent(card)

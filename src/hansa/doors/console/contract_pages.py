@@ -54,5 +54,5 @@ async def show_contract(
 
 
 def wording(agreed: str | dict[str, Any] | list[Any]) -> str:
-    """What was agreed, as text."""
+    """Return the agreed content as text."""
     return agreed if isinstance(agreed, str) else json.dumps(agreed, indent=2, ensure_ascii=False)

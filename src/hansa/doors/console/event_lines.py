@@ -1,4 +1,4 @@
-"""Events as the pages list them: what the public sees, with links to what an event is about."""
+"""Events as the pages list them: the public view, with links to the subjects of an event."""
 
 import json
 import re
@@ -74,7 +74,7 @@ class EventLine(msgspec.Struct, frozen=True):
 
 
 class Party(msgspec.Struct, frozen=True):
-    """An agent or account that an event names, and what it is there."""
+    """An agent or account that an event names, and its role there."""
 
     name: str
     did: str
@@ -82,7 +82,7 @@ class Party(msgspec.Struct, frozen=True):
 
 
 class EventDetails(msgspec.Struct, frozen=True):
-    """One event with what it says; `data` is JSON text in ASCII."""
+    """One event with its details; `data` is JSON text in ASCII."""
 
     line: EventLine
     parties: list[Party]

@@ -1,6 +1,6 @@
 """The pages of the event log: a list with a live stream, each event, each transaction of the ledger.
 
-They show what the public reading rules of the journal leave: no memos, no balances, no private events (Specification 2,
+They show the events and members that the public reading rules of the journal leave: no memos, no balances, no private events (Specification 2,
 event store).
 """
 
@@ -145,7 +145,7 @@ async def show_event(
 async def show_transaction(
     _: Public, request: Request, db: Db, settings: Config, tx_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 ) -> Response:
-    """One transaction of the ledger: what it moved, and what was recorded with it. Raises: TransactionUnknown."""
+    """Show one transaction of the ledger: its postings, and the events recorded with it. Raises: TransactionUnknown."""
     frame = settings.ledger_id
     events = await db.read(lambda tx: journal.public_events_of_transaction(tx, frame, tx_id))
     if not events:

@@ -37,7 +37,7 @@ def freshness(status: str, lag_seconds: int | None, interval: int) -> Freshness:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a registry is drawn."""
+    """Position of a registry on the drawing."""
 
     name: str
     kind: str

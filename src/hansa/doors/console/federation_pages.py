@@ -1,4 +1,4 @@
-"""The pages of the federation: what it consists of, and each peer with every verdict on its registry card."""
+"""The pages of the federation: its members, and each peer with every verdict on its registry card."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -122,7 +122,7 @@ async def show_peer(
     settings: Config,
     name: Annotated[str, Path(min_length=1, max_length=NAME_MAX_CHARACTERS)],
 ) -> Response:
-    """A peer with every verdict on its registry card, and what was refused of it; as JSON under `.json`."""
+    """Show a peer with every verdict on its registry card, and the refusals of its documents; as JSON under `.json`."""
     asked = name.removesuffix(".json")
 
     async def read(tx: Tx) -> federation.PeerView:

@@ -1,6 +1,6 @@
-"""How many agents each filter of the catalogue page leads to.
+"""Number of agents behind each filter of the catalogue page.
 
-A value of a group is counted without what is chosen in its own group: with "Paid" chosen, "Free" still shows how many are free.
+A value of a group is counted without the choices in its own group: with "Paid" chosen, "Free" still shows how many are free.
 """
 
 import asyncio

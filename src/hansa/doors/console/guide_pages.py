@@ -54,12 +54,12 @@ async def show_guide(_: Public, request: Request, name: str) -> HTMLResponse:
 
 @router.get("/changelog")
 async def show_changelog(_: Public, request: Request) -> HTMLResponse:
-    """What changed for users."""
+    """Show the changes for users."""
     return page(request, "guide.html", guide=guide_text.changelog())
 
 
 def _contacts(operator: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the registry card states: e-mail addresses first, each once."""
+    """Return the contacts on the registry card: e-mail addresses first, each once."""
     support = operator.get("support_contact") or {}
     stated = [
         ("E-mail", support.get("email")),

@@ -105,7 +105,7 @@ def start_file(base_url: str) -> str:
 
 
 def changelog() -> Guide:
-    """What changed for users."""
+    """Return the changes for users."""
     return _read(CHANGELOG)
 
 

@@ -1,4 +1,4 @@
-"""The pages of agents that a process keeps, and what each was made from.
+"""The pages of agents that a process keeps, and the states that each was made from.
 
 The state of each part is read for every request, for all requests of the same moment in one statement.
 """
@@ -34,7 +34,7 @@ class AgentPages:
         self._states: BatchLoader[str, States] = BatchLoader(self._read)
 
     async def states_of(self, did: str) -> States | None:
-        """The states of what is shown of an agent; None where there is no card of that DID. Raises: Unavailable."""
+        """Return the states of the data shown of an agent; None where there is no card of that DID. Raises: Unavailable."""
         states = await self._states.find(did)
         return states if states is not None and states["card"] is not None else None
 

@@ -33,7 +33,7 @@ REVALIDATED = "public, no-cache"
 class KeptPage(msgspec.Struct, frozen=True):
     """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise.
 
-    All pages share one `beginning`, which has their styles; what a page takes is its `rest`.
+    All pages share one `beginning`, which has their styles; the part of its own is its `rest`.
     """
 
     states: States
@@ -102,9 +102,9 @@ class KeptPages:
             self.drop(next(iter(self._pages)))
 
     async def render(self, request: Request, states: States, template: str, **content: object) -> KeptPage:
-        """A page that shows nothing but what these states cover, not kept yet.
+        """Render a page that shows nothing that these states do not cover; it is not kept yet.
 
-        One page after the other, each in steps: what else the process does waits for a step at most.
+        One page after the other, each in steps: the other work of the process waits for a step at most.
         """
         async with self._turn:
             # What the caller has just prepared was a step as well.

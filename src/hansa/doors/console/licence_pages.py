@@ -94,7 +94,7 @@ class LicencesShown(LazyModel):
 
 
 class LicenceShown(LazyModel):
-    """A licence that this registry issued: its present state, and what anyone can verify of it."""
+    """A licence that this registry issued: its present state, and the parts that anyone can verify."""
 
     issued: IssuedLine
     certificate: str

@@ -1,7 +1,7 @@
-"""What an owner wrote, made fit to stand on a page of the registry.
+"""Text of an owner, made fit to stand on a page of the registry.
 
 - It is text: nothing of it becomes markup, and it is isolated from the text around it, whatever its direction of writing.
-- What cannot be seen is left out, in a script of a page (`static/seen.js`) as here. Without that no isolation holds: a
+- Invisible characters are left out, in a script of a page (`static/seen.js`) as here. Without that no isolation holds: a
   sign that closes one closes the page's own.
 - Only an http or https address becomes a link, shown as it is dialled.
 """

@@ -1,4 +1,4 @@
-"""Web pages of the registry: what it is, how to begin, how to call it, and what its refusals mean.
+"""Web pages of the registry: the front, the first steps, the calls, and the meaning of its refusals.
 
 - A page shows only what anyone may read over the public API.
 - A page works without JavaScript, except for the live lines, the interactive description and the new password.
@@ -33,7 +33,7 @@ READS = [Depends(within_read_limit)]
 
 @router.get("/", dependencies=READS)
 async def show_front(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """What this registry is, and that its supply is in balance."""
+    """Show this registry, and that its supply is in balance."""
     watch = await auditor.watch_supply(db)
     chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     supply = watch.supply
@@ -57,13 +57,13 @@ async def show_first_steps(_: Public, request: Request, settings: Config) -> HTM
 
 @router.get("/verify")
 async def show_verify(_: Public, request: Request) -> HTMLResponse:
-    """A page on which the browser verifies what a registry signed."""
+    """Show a page on which the browser verifies the signed documents of a registry."""
     return page(request, "verify.html")
 
 
 @router.get("/set-password")
 async def show_set_password(_: Public, request: Request) -> HTMLResponse:
-    """Where the link of a mail leads that sets a new password. The token stands behind the # and is not sent here."""
+    """Show the page that the link in a mail opens to set a new password. The token stands behind the # and is not sent here."""
     return page(request, "set-password.html")
 
 
@@ -77,7 +77,7 @@ async def show_problems(_: Public, request: Request) -> HTMLResponse:
 
 @router.get("/docs/problems/{code}")
 async def show_problem(_: Public, request: Request, settings: Config, code: str) -> HTMLResponse:
-    """What one error code means, what the caller can do, and which routes return it."""
+    """Show the meaning of one error code, the caller's next act, and the routes that return it."""
     kinds = every_refusal().get(code)
     if kinds is None:
         return page(request, "problem-unknown.html", status=404, code=code)

@@ -33,7 +33,7 @@ class Plot(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """What is to be seen, in words."""
+        """Description of the plot in words."""
         (first, _), (last, _) = self.points[0], self.points[-1]
         highest = max(range(len(self.points)), key=lambda place: self.points[place][1])
         return (

@@ -18,7 +18,7 @@ _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,18})?", re.ASCII)
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a call costs. `amount` is None where the card states a price in a form that nobody can be sure of."""
+    """Price of a call. `amount` is None where the card states a price in a form that nobody can be sure of."""
 
     amount: str | None
     unit: str
@@ -33,7 +33,7 @@ FREE = Price("0", "", "")
 
 
 def price_of(card: dict[str, Any], own_unit: str) -> Price:
-    """The price of a card: what it states, else nothing."""
+    """Return the price of a card: the stated one, else `FREE`."""
     stated = catalogue.stated_price(card)
     if isinstance(stated, dict) and ("base_rate" in stated or stated.get("payment_required") is True):
         return _stated(stated, own_unit)
@@ -41,7 +41,7 @@ def price_of(card: dict[str, Any], own_unit: str) -> Price:
 
 
 async def own_amount(tx: Tx, did: str, price: Price, settings: Settings) -> str | None:
-    """What a price in the currency of another registry costs now in units of this one; None where it is not swapped."""
+    """Return a price in the currency of another registry now in units of this one; None where it is not swapped."""
     peer = await transfers.peer_of(tx, did, settings)
     is_foreign = peer is not None and price.unit == peer.settlement_currency != settings.settlement_currency
     if not is_foreign or peer is None or peer.spiffe_id is None or not price.amount:

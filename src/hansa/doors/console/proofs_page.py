@@ -1,4 +1,4 @@
-"""The page of proofs: the registry card with what was verified, the licence with its chain, the head of the log and its witnesses."""
+"""The page of proofs: the verified registry card, the licence with its chain, the head of the log and its witnesses."""
 
 import json
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ class LicenceShown(LazyModel):
 
 
 class ComplianceShown(LazyModel):
-    """What the registry card states of its jurisdiction."""
+    """Jurisdiction of the registry card."""
 
     profile: str | None
     version: str | None
@@ -88,7 +88,7 @@ class LogShown(LazyModel):
 
 
 class ProofsOut(LazyModel):
-    """What this registry publishes so that others can verify it."""
+    """Documents that this registry publishes so that others can verify it."""
 
     card: CardShown
     licence: LicenceShown | None

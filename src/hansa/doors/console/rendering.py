@@ -116,7 +116,7 @@ def wants_json(request: Request) -> bool:
 
 
 def page_or_json(request: Request, template: str, document: BaseModel, **content: Any) -> Response:
-    """One page of the console, or what it shows as JSON; the page gets the address of its JSON as `json_address`."""
+    """Answer with one page of the console, or its content as JSON; the page gets the address of its JSON as `json_address`."""
     answer: Response
     if wants_json(request):
         answer = JSONResponse(document.model_dump(mode="json"))

@@ -1,4 +1,4 @@
-"""What settled payments say of an agent of this registry, as its page shows it."""
+"""Evidence of settled payments on an agent of this registry, as its page shows it."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What a visitor of the catalogue looks for. All of it stands in the address, so a page can be kept, sent and gone back to.
+"""Search of a visitor in the catalogue. All of it stands in the address, so a page can be kept, sent and gone back to.
 
 A part of the address that means nothing is passed over: a person who follows an old or cut link still sees a page.
 """
@@ -79,7 +79,7 @@ class SearchParameters(msgspec.Struct, frozen=True):
 
     @classmethod
     def at(cls, query: Mapping[str, str]) -> "SearchParameters":
-        """What an address asks for."""
+        """Return the parameters in the query of an address."""
         named = (name.strip() for name in query.get("origins", "")[:ORIGINS_MAX].split(","))
         pricing, sort = query.get("pricing", ""), query.get("sort", "")
         return cls(
@@ -104,17 +104,17 @@ class SearchParameters(msgspec.Struct, frozen=True):
         return replace(self, **changes)
 
     def members(self) -> dict[str, str]:
-        """What differs from the empty state, as it stands in an address."""
+        """Return the differences from the empty state, as they stand in an address."""
         values = asdict(self)
         return {name: _written(value) for name, value in values.items() if value != getattr(EMPTY, name)}
 
     @property
     def address(self) -> str:
-        """Where this state is."""
+        """Address of this state."""
         return "/catalogue" + (f"?{urlencode(members)}" if (members := self.members()) else "")
 
     def but(self, **changes: Any) -> str:
-        """Where the state with these changes is, from its first page on."""
+        """Return the address of the state with these changes, from its first page on."""
         return replace(self, **{"offset": 0, **changes}).address
 
     @property
@@ -127,7 +127,7 @@ EMPTY = SearchParameters()
 
 
 def chosen(parameters: SearchParameters) -> list[Choice]:
-    """What narrows the page now; each leads to the page without it."""
+    """Return the choices that narrow the page now; each leads to the page without it."""
     return [
         *([Choice(parameters.q, parameters.but(q=""), is_theirs=True)] if parameters.q else []),
         *(
@@ -144,7 +144,7 @@ def chosen(parameters: SearchParameters) -> list[Choice]:
 def offered(
     parameters: SearchParameters, facets: catalogue.Facets, only_counts: Mapping[str, int]
 ) -> list[tuple[str, list[Choice]]]:
-    """What can be chosen, group by group, with how many cards there are of each."""
+    """Return the possible choices, group by group, with the number of cards of each."""
     toggles = [
         Choice(
             label,

@@ -44,7 +44,7 @@ async def show_account(person: SignedInPerson, request: Request, db: Db, setting
 
 @router.get("/account/sessions")
 async def show_sessions(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """Where the account is logged in."""
+    """Show the sessions in which the account is logged in."""
     total, shown = await db.read(
         lambda tx: people.open_ones(tx, person.developer, limit=SESSIONS_SHOWN, offset=0)
     )

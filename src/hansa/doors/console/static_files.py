@@ -1,7 +1,7 @@
 """The files of the pages: listed and read once, held compressed and as they are, and sent piece by piece.
 
 A file that is looked up and read for each request takes a thread each time; of a client that does not read its answers,
-this was most of what it cost.
+this was most of its cost.
 """
 
 import asyncio

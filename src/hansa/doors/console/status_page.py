@@ -45,7 +45,7 @@ class StatusOut(LazyModel):
 async def show_status(
     _: Public, request: Request, db: Db, settings: Config, jobs: Jobs, probe: Probe
 ) -> Response:
-    """Whether the database answers and takes writes, the supply is in balance and attested, and jobs succeed."""
+    """Show whether the database answers and takes writes, the supply is in balance and attested, and jobs succeed."""
     components = [
         await _writes(probe),
         *await _supply(db, settings),

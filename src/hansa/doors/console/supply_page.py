@@ -44,7 +44,7 @@ class SupplyTerms(LazyModel):
 
 
 class SupplyAt(LazyModel):
-    """What an audit cycle found."""
+    """Findings of an audit cycle."""
 
     checked_at: datetime
     issued: str
@@ -54,7 +54,7 @@ class SupplyAt(LazyModel):
 
 
 class VolumeOn(LazyModel):
-    """What was paid on a day (UTC), without fees."""
+    """Payments of a day (UTC), without fees."""
 
     day: date
     payments: int

@@ -68,7 +68,7 @@ class SwapBatches(LazyModel):
 
 @both_forms(router, "/swaps")
 async def show_swaps(_: Public, request: Request, db: Db, settings: Config) -> Response:
-    """Pools with their reserves, the price over time and what their fees came to."""
+    """Show pools with their reserves, the price over time and the sums of their fees."""
 
     async def reading(tx: Tx) -> list[tuple[transfers.PoolState, list[transfers.PoolMinute]]]:
         states = await transfers.pool_states(tx, settings)

@@ -14,7 +14,7 @@ START_SECONDS = 60
 
 
 class EchoService(msgspec.Struct):
-    """An ASGI application without payment; `texts` is what it worked on."""
+    """An ASGI application without payment; `texts` are those it worked on."""
 
     texts: list[str] = msgspec.field(default_factory=list)
 

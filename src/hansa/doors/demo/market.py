@@ -26,7 +26,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Tally(msgspec.Struct):
-    """What the demo expects every balance to be, from the answers it was given."""
+    """Expected balances of the demo, by the answers it was given, and counts of its orders."""
 
     balances: dict[str, Decimal]
     done: int = 0
@@ -45,7 +45,7 @@ class Tally(msgspec.Struct):
         self.payments += 1
 
     def count_slash(self, did: str, amount: Decimal) -> None:
-        """Expect that a ruling destroyed what an agent had deposited."""
+        """Expect that a ruling destroyed a deposit of an agent."""
         self.balances[did] -= amount
 
     def _move(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:

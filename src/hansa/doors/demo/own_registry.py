@@ -30,7 +30,7 @@ class Administrator:
 
 
 class OwnRegistry(msgspec.Struct, frozen=True):
-    """Where it listens, and who administers it."""
+    """Address of the registry, and its administrator."""
 
     url: str
     administrator: Administrator
@@ -55,7 +55,7 @@ async def own_registry() -> AsyncIterator[OwnRegistry]:
 
 
 async def address_of(process: Process) -> str:
-    """Where a registry listens that was just started. Raises: DemoFailed."""
+    """Return the address at which a registry listens that was just started. Raises: DemoFailed."""
     assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):

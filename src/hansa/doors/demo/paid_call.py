@@ -141,7 +141,7 @@ async def _issuer(registry: AsyncRegistry, service: DemoAgent) -> str:
 
 
 async def _said(paying: AsyncPayingClient, card: dict[str, Any], text: str) -> str:
-    """What the service answers a message of the stock client of A2A, which knows nothing of payments."""
+    """Return the service's answer to a message of the stock client of A2A, which knows nothing of payments."""
     described = ParseDict(card, AgentCard(), ignore_unknown_fields=True)
     async with httpx.AsyncClient(transport=PayingHttpxTransport(paying), timeout=60) as http:
         stock = await create_client(described, ClientConfig(httpx_client=http, streaming=False))
@@ -153,7 +153,7 @@ async def _said(paying: AsyncPayingClient, card: dict[str, Any], text: str) -> s
 async def count_payment(
     registry: AsyncRegistry, transaction_id: str | None, payer: DemoAgent, payee: DemoAgent, tally: Tally
 ) -> None:
-    """Expect what a payment moved, with the fee on the payer's statement. Raises: DemoFailed."""
+    """Expect the movement of a payment, with the fee on the payer's statement. Raises: DemoFailed."""
     for line in (await registry.transfers.transactions(direction="sent", limit=20)).items:
         if line.transaction_id == transaction_id:
             tally.count_payment(payer.did, payee.did, line.amount, line.fee_amount)

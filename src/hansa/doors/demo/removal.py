@@ -1,4 +1,4 @@
-"""Remove what a demo made, as far as a client can.
+"""Remove the agents and accounts of a demo, as far as a client can.
 
 Units cannot be destroyed by a client, and an agent that holds units cannot be ended. So all units are moved to the last
 agent, which stays with its developer; its card is withdrawn. The other agents are ended and the deletion of the other
@@ -21,7 +21,7 @@ TRANSFERS_MAX = 20
 async def remove(
     client: DemoClient, screen: Screen, agents: list[DemoAgent], developers: list[DemoDeveloper]
 ) -> dict[str, Any]:
-    """Returns what was ended and what remains. Raises: DemoFailed."""
+    """Remove the agents and the accounts; returns those ended and those that remain. Raises: DemoFailed."""
     *ended, kept = agents
     for agent in ended:
         await _empty(client, agent, kept)

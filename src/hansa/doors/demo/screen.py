@@ -1,4 +1,4 @@
-"""What the demo shows: its steps, progress bars, and a countdown while it waits.
+"""Screen of the demo: its steps, progress bars, and a countdown while it waits.
 
 On a terminal bars and countdowns move; elsewhere each is a few plain lines, so that a log stays readable.
 """
@@ -40,7 +40,7 @@ class Screen:
 
     @contextmanager
     def bar(self, what: str, total: int) -> Iterator[Callable[[], None]]:
-        """Show a progress bar; call what is yielded after each of `total` parts."""
+        """Show a progress bar; call the yielded function after each of `total` parts."""
         if self.console.is_terminal:
             with self._progress:
                 task = self._progress.add_task(what, total=total)

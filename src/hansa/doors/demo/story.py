@@ -240,7 +240,7 @@ class _Demo:
         }
 
     async def _settled(self, condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-        """Wait for what every process of a sound registry answers within a second. Raises: DemoFailed."""
+        """Wait for a state that every process of a sound registry reaches within a second. Raises: DemoFailed."""
         deadline = monotonic() + SETTLE_SECONDS
         while not await condition():
             if monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What an operator wants to know of a registry, whether it runs or not: `hansa status` and `hansa doctor`.
+"""State of a registry for its operator, whether it runs or not: `hansa status` and `hansa doctor`.
 
 Nothing here starts or changes anything.
 """

@@ -1,4 +1,4 @@
-"""The checks of `hansa doctor`: each looks at the facts and returns findings, each with what to do."""
+"""The checks of `hansa doctor`: each looks at the facts and returns findings, each with its remedy."""
 
 import shutil
 import socket
@@ -38,7 +38,7 @@ CONNECT_SECONDS = 3.0
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check found; `fix` is what to do, empty where there is nothing to do."""
+    """Finding of one check; `fix` is the remedy, empty where there is nothing to do."""
 
     severity: Severity
     subject: str
@@ -292,7 +292,7 @@ def _federation(facts: Facts) -> Iterator[Finding]:
 
 
 def _identity(facts: Facts) -> Iterator[Finding]:
-    """What certifies this registry; whether a certificate came is a job of the serving process (`_jobs`)."""
+    """Check the certifier of this registry; whether a certificate came is a job of the serving process (`_jobs`)."""
     if facts.settings is None or not facts.settings.uses_workload_api:
         return
     try:
@@ -304,7 +304,7 @@ def _identity(facts: Facts) -> Iterator[Finding]:
 
 
 def _peer_modes(facts: Facts) -> Iterator[Finding]:
-    """What is only observed of peers, although there is something to act on."""
+    """Note the modes that only observe peers, although there is evidence to act on."""
     if facts.settings is None:
         return
     members = facts.database.trust_of_peers

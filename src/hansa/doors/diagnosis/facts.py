@@ -1,4 +1,4 @@
-"""What is found out about a registry: its processes, what they answer, its database and its queues."""
+"""Facts about a registry: its processes, their answers, its database and its queues."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ ANSWER_SECONDS = 10.0
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """Work that waits. `failures` counts tries that failed, `given_up` what needs the operator."""
+    """Work that waits. `failures` counts tries that failed, `given_up` the entries that need the operator."""
 
     name: str
     waiting: int
@@ -35,7 +35,7 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What the HTTP API answers; `trouble` says why it does not. `failing_jobs` are as `/readyz` names them."""
+    """Answers of the HTTP API; `trouble` is the reason why there are none. `failing_jobs` are as `/readyz` names them."""
 
     ready: bool
     trouble: str | None

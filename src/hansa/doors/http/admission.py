@@ -1,7 +1,7 @@
-"""How many requests of one kind are worked on at once; the others wait in turn, and not for long.
+"""Places for requests of one kind, which are worked on at once; the others wait in turn, and not for long.
 
-A request asks once its body is there, so that a slow sender holds no place. Who waits is a line in a queue, and who is
-refused costs little more than reading what was asked: under overload that is what most of the work would be.
+A request asks once its body is there, so that a slow sender holds no place. A request that waits is a line in a queue, and one that is
+refused costs little more than reading it: under overload that would be most of the work.
 
 A budget may yield to another: while that one is in use, fewer places are given. The event loop works on everything that
 was begun in turn, so the places of one kind are its share of the process.

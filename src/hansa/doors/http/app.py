@@ -55,7 +55,7 @@ API_PREFIX = "/api/v1"
 
 
 class ServiceRoutes(msgspec.Struct, frozen=True):
-    """Every route of the service, and what leads a request to its route."""
+    """Every route of the service, and the indexes that lead a request to its route."""
 
     routes: list[BaseRoute]
     route_index: RouteIndex
@@ -144,7 +144,7 @@ class GuardedApp(FastAPI):
 
 
 def build_app(runtime: Runtime) -> FastAPI:
-    """The application that serves with what the process holds."""
+    """Return the application that serves with the runtime of the process."""
     service = service_routes()
     app = GuardedApp(
         service,

@@ -1,4 +1,4 @@
-"""What the guard does for direct routes in place of the framework: header fields by name, and answers in one piece."""
+"""Work of the guard for direct routes in place of the framework: header fields by name, and answers in one piece."""
 
 from collections.abc import Callable
 from functools import lru_cache

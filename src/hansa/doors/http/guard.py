@@ -1,4 +1,4 @@
-"""What surrounds every request: an id, hostile paths refused, security headers, metrics and one log line."""
+"""Guard of every request: an id, hostile paths refused, security headers, metrics and one log line."""
 
 import re
 import time
@@ -58,7 +58,7 @@ _ids = Random()  # noqa: S311
 
 
 class DirectPath(msgspec.Struct, frozen=True):
-    """What the metrics ask of a route."""
+    """Path of a route for the metrics."""
 
     path: str
 

@@ -76,7 +76,7 @@ def install(app: FastAPI) -> None:
 
 
 async def answered(handler: Callable[[Request], Awaitable[Response]], request: Request) -> Response:
-    """What `handler` answers, its errors in the form of the app."""
+    """Return the answer of `handler`, its errors in the form of the app."""
     try:
         return await handler(request)
     except Refused as error:

@@ -1,4 +1,4 @@
-"""Which of some hundred routes a path belongs to, without asking each of them.
+"""Index that finds the route of a path among some hundred, without asking each of them.
 
 A route is asked only where its fixed beginning is that of the path. Among those asked, the first that was added answers,
 as it would if all of them were asked in turn.

@@ -1,4 +1,4 @@
-"""How the process is, and what the registry says of itself in public."""
+"""State of the process, and the public statements of the registry on itself."""
 
 from datetime import datetime
 from typing import Literal

@@ -3,7 +3,7 @@
 - It shows the registry's own identity: issued by the embedded authority for a day and renewed at half of it, or received from
   the frame or a SPIRE agent. It takes no connection before it has received one.
 - It takes connections of this trust domain and of those of approved peers. A leaf is judged by the roots of the trust domain
-  that it names itself (`trusted_domains.py`). What a certificate opens is judged with each request.
+  that it names itself (`trusted_domains.py`). The rights of a certificate are judged with each request.
 - An agent's connection ends with its identity (`agent_connections.py`), a peer's with its root, any after an hour.
 """
 
@@ -69,7 +69,7 @@ class FederationProtocol(ConnectionProtocol):
             self.loop.call_later(CLOSING_SECONDS, self.transport.abort)
 
     def _end(self, transport: asyncio.Transport) -> None:
-        """Answer what is under way, then close; a connection that goes on is cut off."""
+        """Answer the requests under way, then close; a connection that goes on is cut off."""
         self.shutdown()
         self._ending = self.loop.call_later(LAST_REQUEST_SECONDS, transport.abort)
 

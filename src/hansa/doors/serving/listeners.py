@@ -52,12 +52,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def ready_line(settings: Settings) -> str:
-    """What is printed once requests are accepted."""
+    """Return the line that is printed once requests are accepted."""
     return f"ready {address_of(settings)}"
 
 
 def address_of(settings: Settings) -> str:
-    """Where the registry listens."""
+    """Return the address at which the registry listens."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{settings.port}"
 

@@ -92,7 +92,7 @@ def listening(settings: Settings) -> tuple[Settings, Listeners]:
 async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | None, workers: int) -> None:
     """Run the registry until SIGTERM or SIGINT, then drain: in this process, or in so many workers, which `forks` starts.
 
-    Raises: BadSetting, and what opening the registry raises.
+    Raises: BadSetting, and the errors of opening the registry.
     """
     try:
         cancel_on_stop_signal()
@@ -175,7 +175,7 @@ def _process(settings: Settings, workers: int) -> ServingProcess:
 
 
 def _allow_connections() -> None:
-    """As many open files as this account may have: each connection is one."""
+    """Raise the limit of open files to the account's maximum: each connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(hard, CONNECTIONS_MAX)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
@@ -276,7 +276,7 @@ class _DatedState(ServerState):
 
     @default_headers.setter
     def default_headers(self, value: list[tuple[bytes, bytes]]) -> None:
-        """What the server sets at its start has no date."""
+        """Ignore the headers that the server sets at its start: they have no date."""
 
 
 class _Server(uvicorn.Server):

@@ -20,13 +20,13 @@ _log = structlog.get_logger()
 
 
 def on_stop_signal(act: Callable[[], object]) -> None:
-    """Call `act` at each signal that stops, in place of what was called before."""
+    """Call `act` at each signal that stops, in place of the former function."""
     for number in STOPPING_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, act)
 
 
 def cancel_on_stop_signal() -> None:
-    """Until something is served, a signal cancels the start; what was started already is stopped in order."""
+    """Cancel the start at a signal, until something is served; the parts that were started already are stopped in order."""
     starting = asyncio.current_task()
     assert starting is not None
 

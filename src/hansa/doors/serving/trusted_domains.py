@@ -1,9 +1,9 @@
-"""Whose certificates the federation listener takes: those of this trust domain and of approved peers.
+"""Trust domains whose certificates the federation listener takes: this one and those of approved peers.
 
 - The library verifies a chain against the roots of all of them. Afterwards the leaf is judged by the roots of the one trust
   domain that it names: a registry cannot certify an identity of another.
-- Changes, also of what the Workload API sent, are looked for once a second. Each makes a new context for the connections to come, and cuts off those whose trust
-  domain or root is gone.
+- Changes, also of the roots that the Workload API sent, are looked for once a second. Each makes a
+  new context for the connections to come, and cuts off those whose trust domain or root is gone.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class TrustedDomains:
         return True
 
     async def refresh(self, database: Database) -> None:
-        """Take over what changed since the last look. Raises: Unavailable."""
+        """Take over the changes since the last look. Raises: Unavailable."""
         # A connection that became a WebSocket ends without a word to the protocol that began it.
         self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
         version = await database.query(federation.trust_version), self._source.revision

@@ -54,7 +54,7 @@ class WorkerForks:
     def __init__(
         self, requests: socket.socket, pid: int, program: Sequence[str], shared: Sequence[int]
     ) -> None:
-        """`program` is what takes its place should it die, with the number of a socket added; `shared`: the files it is to have open."""
+        """`program` takes its place should it die, with the number of a socket added; `shared`: the files it is to have open."""
         self._requests = requests
         self._pid = pid
         self._program = program

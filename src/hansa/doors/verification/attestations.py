@@ -34,7 +34,7 @@ KEYS_UNPROVED = Warned("keys_unproved", "the keys are those of the export itself
 
 
 class ChainToVerify(msgspec.Struct, frozen=True):
-    """Where the chain and the keys are, and how strictly it is judged."""
+    """Sources of the chain and the keys, and the strictness of the verification."""
 
     source: str
     keys: str | None

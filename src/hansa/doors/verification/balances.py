@@ -1,4 +1,4 @@
-"""Verification of balance proofs from the command line: reads the proof, or what a registry publishes, and the keys."""
+"""Verification of balance proofs from the command line: reads the proof, or the documents that a registry publishes, and the keys."""
 
 from urllib.parse import urljoin, urlsplit
 

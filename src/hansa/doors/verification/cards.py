@@ -1,6 +1,6 @@
-"""Verification from the command line: reads what is to be judged and the keys, and lets the verifier judge.
+"""Verification from the command line: reads the document and the keys, and lets the verifier judge.
 
-- Of a card behind an address the keys come from the same host, or from where the caller says; a card never names them.
+- The keys of a card behind an address come from the same host, or from the place that the caller names; a card never names them.
 - Nothing is followed elsewhere, and nothing without end is read.
 """
 
@@ -43,11 +43,11 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class CannotRead(Exception):
-    """What is to be judged, or the keys, cannot be read; the message is one line."""
+    """The document to verify, or the keys, cannot be read; the message is one line."""
 
 
 class CardToVerify(msgspec.Struct, frozen=True):
-    """Where the card, or another signed document, and the keys are: an address or a file.
+    """Sources of the card, or another signed document, and of the keys: an address or a file.
 
     Without `keys` they are those of the card's host.
     """
@@ -64,7 +64,7 @@ def verify_source(request: CardToVerify) -> Verdict:
 
 
 def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | None]:
-    """The verdict on the bundle of a dispute; and what its facts come to, where it is verified. Raises: CannotRead."""
+    """Return the verdict on the bundle of a dispute; and the outcome of its facts, where it is verified. Raises: CannotRead."""
     text = read_source(request.card)
     verdict = verify_document(text, _keys_for(request), typ=BUNDLE_TYPE, at=request.at)
     if verdict.card is None:
@@ -80,7 +80,7 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
 
 
 def verify_settlement_source(request: CardToVerify) -> SettlementVerdict:
-    """The verdict on what a registry signed about a slash across registries. Raises: CannotRead."""
+    """Return the verdict on a registry's signed messages about a slash across registries. Raises: CannotRead."""
     text = read_source(request.card)
     return verify_settlement(text, _keys_for(request), at=request.at)
 
@@ -96,7 +96,7 @@ def judgement_json(verdict: Judgement) -> dict[str, Any]:
 
 
 def settlement_verdict_json(verdict: SettlementVerdict) -> dict[str, Any]:
-    """The verdict and what the verified messages state, for a program."""
+    """Return the verdict and the members of the verified messages, for a program."""
     return {**judgement_json(verdict), "messages": [dict(message) for message in verdict.messages]}
 
 

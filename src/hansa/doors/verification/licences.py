@@ -31,7 +31,7 @@ ROOT_VARIABLE = "FEDERATION_ROOT_HASH"
 
 
 class LicenceToVerify(msgspec.Struct, frozen=True):
-    """Where the licence is (an address or a file), the hash of the trusted genesis certificate, and further lists."""
+    """Source of the licence (an address or a file), the hash of the trusted genesis certificate, and further lists."""
 
     source: str
     root: str | None

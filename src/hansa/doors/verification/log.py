@@ -171,7 +171,7 @@ def _checkpoint_step(name: str, note: str, keys: tuple[AuditorKey, ...]) -> tupl
 
 
 def _cosigned(note: str, witnesses: Sequence[VerifierKey]) -> Iterator[Step]:
-    """Whether each of these keys of witnesses cosigned the checkpoint."""
+    """Yield for each of these keys of witnesses whether it cosigned the checkpoint."""
     for witness in witnesses:
         name = f"{witness.name} ({log.ALGORITHMS[witness.kind]})"
         if witness.kind == ML_DSA_WITNESS_KEY and not has_ml_dsa():

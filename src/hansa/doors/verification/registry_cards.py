@@ -31,7 +31,7 @@ CARD = "/.well-known/registry-card.json"
 
 
 class RegistryCardToVerify(msgspec.Struct, frozen=True):
-    """Where the card is: a registry's address, the card's address, or a file; and what is expected of it.
+    """Source of the card: a registry's address, the card's address, or a file; and the expectations of it.
 
     Without `keys` they are those of the card's host.
     """

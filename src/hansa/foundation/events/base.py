@@ -1,4 +1,4 @@
-"""What all events share."""
+"""Base of all events: their shared fields."""
 
 from collections.abc import Iterator
 from typing import ClassVar

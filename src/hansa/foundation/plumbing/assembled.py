@@ -1,6 +1,6 @@
 """The rooms put together: their routers in order, their jobs and reactors, and the values of their slots.
 
-What does not fit stops the start, named: a slot that is offered and not filled, filled twice, or filled and not offered;
+A misfit stops the start, which names it: a slot that is offered and not filled, filled twice, or filled and not offered;
 a position, job or reactor of two rooms; a setting that does not exist.
 """
 
@@ -75,7 +75,7 @@ class Assembly:
 
     @cached_property
     def wakes(self) -> Mapping[str, Callable[[Runtime], None]]:
-        """What a process calls at the notifications of each channel."""
+        """Functions that a process calls at the notifications of each channel."""
         return {channel: wake for room in self.rooms for channel, wake in room.wakes.items()}
 
     def slots(self) -> Slots:
@@ -105,7 +105,7 @@ class Assembly:
 
 
 def _doubled(rooms: Sequence[Room]) -> Iterator[str]:
-    """What two rooms, or one twice, claim."""
+    """Yield the names that two rooms, or one room twice, claim."""
     positions = [one.position for room in rooms for one in room.routes]
     yield from _more_than_once("room", [room.name for room in rooms])
     yield from _more_than_once("position of routes", positions)

@@ -52,11 +52,11 @@ async def nothing(_: Tx, __: int) -> None:
 
 
 class AccountEnd(msgspec.Struct, frozen=True):
-    """What a room does when the account of a developer ends.
+    """Acts of a room at the end of a developer's account.
 
-    `blockers(tx, developer_id)` names what prevents it. `end(tx, developer_id)` ends what the developer owns in the room
+    `blockers(tx, developer_id)` names the reasons against it. `end(tx, developer_id)` ends everything that the developer owns in the room
     when the account is closed; it raises Conflict when something prevents it after all. `erase(tx, developer_id)` deletes,
-    minutes later, what may be personal.
+    minutes later, everything that may be personal.
     """
 
     blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]] = no_blockers

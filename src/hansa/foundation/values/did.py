@@ -60,7 +60,7 @@ def system_did(method: str, account: SystemAccount) -> str:
 
 
 def transit_did(method: str, ledger_id: str) -> str:
-    """The DID of the account for what crosses to and from the registry with this ledger id."""
+    """Return the DID of the account for units that cross to and from the registry with this ledger id."""
     return f"did:{method}:system:transit:{quote(ledger_id, safe='')}"
 
 

@@ -1,7 +1,7 @@
 """A refusal: an expected trouble with a status, a stable code and one sentence.
 
 Rooms raise subclasses; `doors/http/problems.py` alone turns them into problem documents. A subclass that sets no
-`code` of its own carries the general code of its status. `remedy` says what the caller can do; the problem pages show it.
+`code` of its own carries the general code of its status. `remedy` names the caller's next act; the problem pages show it.
 """
 
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ def address_of(public_key: bytes) -> bytes:
 
 
 def personal_digest(text: str) -> bytes:
-    """What a wallet signs of a text (EIP-191, version 0x45)."""
+    """Digest that a wallet signs for a text (EIP-191, version 0x45)."""
     message = text.encode()
     return keccak256(b"\x19Ethereum Signed Message:\n" + str(len(message)).encode() + message)
 

@@ -46,7 +46,7 @@ def parse_amount(text: str) -> Minor:
 
 
 def parse_positive(text: str) -> Minor:
-    """As `parse_amount`, and greater than zero."""
+    """Parse an amount, like `parse_amount`, that is greater than zero."""
     minor = parse_amount(text)
     if minor == 0:
         raise NotAnAmount("an amount must be greater than zero")
@@ -85,7 +85,7 @@ def _checked(text: str) -> str:
 
 
 def _number_as_text(value: object) -> object:
-    """A JSON number is judged by what it is worth, digit for digit: encoders choose how to write it, 1e2 for 100."""
+    """Return a JSON number as text by its value, digit for digit: encoders choose how to write it, 1e2 for 100."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, Decimal):

@@ -1,6 +1,6 @@
 """Request bodies in which null means absent.
 
-Many clients send every member they know and write null for what they have no value for. So an optional member takes null
+Many clients send every member they know and write null where they have no value. So an optional member takes null
 everywhere. A member whose own type takes null (`X | None`) is left alone: there null is its default, or has a meaning that
 its description states. A boolean that decides a movement of units (`MovesUnits`) refuses null: units move by true or false.
 """

@@ -20,5 +20,5 @@ def new_name(prefix: str, length: int = 16) -> str:
 
 
 def fingerprint(secret: str) -> bytes:
-    """What is stored and looked up in place of the secret."""
+    """Hash that is stored and looked up in place of the secret."""
     return sha256(secret.encode()).digest()

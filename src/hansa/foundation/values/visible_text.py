@@ -1,6 +1,6 @@
 """Text that a stranger wrote, made fit to be shown beside other text.
 
-What cannot be seen is left out: signs that turn the order of letters, joiners between plain letters, fillers.
+Invisible characters are left out: signs that turn the order of characters, joiners between plain characters, fillers.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ _UNSEEN_ASCII = {code: None for code in (*range(32), 127) if chr(code) not in _L
 
 
 def seen(text: str) -> str:
-    """The text without what hides, turns or piles up."""
+    """Return the text without characters that hide, turn or pile up."""
     if text.isascii():
         return text.translate(_UNSEEN_ASCII)
     kept: list[str] = []
@@ -46,7 +46,7 @@ def legible(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """The text as it is seen, for a place without markup: what runs from right to left turns nothing around it."""
+    """Return the text as it is seen, for a place without markup: right-to-left characters turn nothing around them."""
     shown = legible(text)
     runs_back = any(unicodedata.bidirectional(letter) in _RUN_BACK for letter in shown)
     return f"{FIRST_STRONG_ISOLATE}{shown}{POP_ISOLATE}" if runs_back else shown

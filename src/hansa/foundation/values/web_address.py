@@ -1,7 +1,7 @@
 """Web addresses that were given by users, and which of them the registry may dial.
 
 - An address is judged twice by these rules: by its text when it is taken, and by the internet address connected to
-  when it is dialled. What a name resolves to is known only then.
+  when it is dialled. The address of a name is known only then.
 - A literal IPv4 address is taken in its one usual spelling. Resolvers read many more (`127.1`, `0x7f.1`,
   `2130706433`, circled digits), and no two programs agree on all of them.
 - `allowed` holds the `host:port` pairs that the operator lets through, private and without TLS as they may be.

@@ -1,11 +1,11 @@
-"""Who is logged in in the browser, and the forms that such a person sends.
+"""Policies of browser pages: the person who is logged in, and the forms that such a person sends.
 
 The parameter type in a page's signature is its policy, as for the routes of the API:
 
 - `SignedInPerson`: a page for a person who is logged in; `person_holding(area)`: who administers that area as well;
   `AnyAdministrator`: who administers any area. Without a session the answer leads to the login, and back.
-- `Act`: a form of such a person, unless suspended; `AccountAct`: of a suspended one too; `act_in(area)` and `proved_act` (`ProvedAct`) need an area, or the password once more;
-  `proved_upload_in(area, page, size)` takes a file as well.
+- `Act`: a form of such a person, unless suspended; `AccountAct`: of a suspended one too; `act_in(area)` and `proved_act`
+  (`ProvedAct`) need an area, or the password once more; `proved_upload_in(area, page, size)` takes a file as well.
 - `OpenForm`: a form that needs no login; `Visitor` and `VisitorAct`: one with a key, carried out once.
 
 A form is taken only from the registry's own pages (`same_origin`). The form of a person who is logged in carries a key

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class Acts(Protocol):
-    """What carries out a use case in one transaction: the database, `AtOneMoment`, or `catalogue.CardWrites`."""
+    """Runner of a use case in one transaction: the database, `AtOneMoment`, or `catalogue.CardWrites`."""
 
     async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result: ...
 
@@ -36,7 +36,7 @@ class AtOneMoment(msgspec.Struct, frozen=True):
     database: Database
 
     async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `Database.transaction`."""
+        """Run a use case in one transaction, like `Database.transaction`, with one snapshot."""
         return await self.database.transaction(use_case, one_snapshot=True)
 
 
@@ -48,14 +48,14 @@ async def act_once(
     *,
     database: Acts | None = None,
 ) -> Outcome:
-    """Carry out `use_case` in one transaction, or return what it returned to the same form before.
+    """Carry out `use_case` in one transaction, or return its earlier outcome for the same form.
 
-    `database` is what carries it out where that is more than the database, as for changes of cards.
+    `database` carries it out where more than the database is needed, as for changes of cards.
 
     The outcome is kept for a day, sealed under the key of the form: secrets that are shown once can be shown again to
     the sender of the same form, and cannot be read from the database.
 
-    Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and what the use case raises.
+    Raises: KeyReused when the form was changed after it was sent, KeyInProgress, and the errors of the use case.
     """
     outcome = await try_once(request, sender, model, use_case, database=database)
     assert outcome is not None
@@ -70,7 +70,7 @@ async def try_once(
     *,
     database: Acts | None = None,
 ) -> Outcome | None:
-    """As `act_once`, of a use case that may fail and commit, as a wrong code does: None, which is not kept."""
+    """Carry out, like `act_once`, a use case that may fail and commit, as a wrong code does: it returns None, which is not kept."""
     runtime = runtime_of(request)
     repeatable = Repeatable(
         f"browser:{sender.person.developer.id}" if isinstance(sender, Acting) else "browser",

@@ -1,7 +1,7 @@
 """The key of a form: random, sealed for the account that opened the page, good for less than a day.
 
 It stands in a hidden field. No other page can know it, so it proves that the registry made the form; and it is the
-idempotency key of what the form does. It is bound to the account and not to the session, so that a form survives a login.
+idempotency key of the form's act. It is bound to the account and not to the session, so that a form survives a login.
 """
 
 import base64

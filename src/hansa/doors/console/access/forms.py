@@ -40,7 +40,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class SentForm:
-    """The fields of a form with what is wrong with them; without any, a form that is still empty."""
+    """The fields of a form and their errors; without any, a form that is still empty."""
 
     fields: Sequence[tuple[str, str]] = field(default=(), repr=False)
     errors: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class SentForm:
         return [value for key, value in self.fields if key == name]
 
     def shown(self, name: str) -> str:
-        """What a page shows in the field: nothing of a secret."""
+        """Return the value that a page shows in the field: nothing of a secret."""
         return "" if name in SECRET_FIELDS else self.value(name)
 
     @property
@@ -80,7 +80,7 @@ class SentForm:
             raise FormRefused(_messages(error)) from None
 
     def refused(self, refusal: Refused) -> "SentForm":
-        """The same form with what was wrong with it."""
+        """Return the same form with the errors of the refusal."""
         if isinstance(refusal, FormRefused):
             return SentForm(self.fields, refusal.errors, refusal.detail)
         errors = {refusal.field: refusal.detail} if refusal.field else {}

@@ -1,4 +1,4 @@
-"""Who may open a page or send a form: dependencies that name it in the signature of the page."""
+"""Callers of pages and senders of forms: dependencies that name them in the signature of the page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -77,7 +77,7 @@ class Visiting:
 
     @property
     def key(self) -> str:
-        """The idempotency key of what the form does."""
+        """The idempotency key of the form's act."""
         return self.form.value(KEY_FIELD)
 
 
@@ -90,7 +90,7 @@ class Acting:
 
     @property
     def key(self) -> str:
-        """The idempotency key of what the form does."""
+        """The idempotency key of the form's act."""
         return self.form.value(KEY_FIELD)
 
 
@@ -111,7 +111,7 @@ async def signed_in(request: Request) -> SignedIn:
 
 
 async def acting(request: Request) -> Acting:
-    """Who sent this form. Raises: CrossSiteForm, FormExpired, Diverted to the login, after which the form can be sent."""
+    """Return the sender of this form. Raises: CrossSiteForm, FormExpired, Diverted to the login, after which the form can be sent."""
     runtime = runtime_of(request)
     require_same_origin(request, runtime.settings)
     form = await read_form(request)
@@ -124,7 +124,7 @@ async def acting(request: Request) -> Acting:
 
 
 async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acting)]) -> Acting:
-    """As `acting`, by who gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
+    """Return the sender of this form, who gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
     if not sender.person.session.is_proved_recently:
         kept = keep_form(sender.person.seal, KeptForm(request.url.path, sender.form.kept))
         raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=kept))
@@ -132,19 +132,19 @@ async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acti
 
 
 async def unsuspended_acting(sender: Annotated[Acting, Depends(acting)]) -> Acting:
-    """As `acting`, by who is not suspended. Raises: DeveloperSuspended."""
+    """Return the sender of this form, who is not suspended. Raises: DeveloperSuspended."""
     sender.person.developer.require_not_suspended()
     return sender
 
 
 async def unsuspended_proved_acting(sender: Annotated[Acting, Depends(proved_acting)]) -> Acting:
-    """As `proved_acting`, by who is not suspended. Raises: DeveloperSuspended."""
+    """Return the sender, who gave the password in the last ten minutes and is not suspended. Raises: DeveloperSuspended."""
     sender.person.developer.require_not_suspended()
     return sender
 
 
 async def proved_uploading(request: Request, page: str, size_max: int) -> Uploading:
-    """Who sent this form with a file. A file is not kept: after the login or the password the browser is led to `page`.
+    """Return the sender of this form and its file. A file is not kept: after the login or the password the browser is led to `page`.
 
     Raises: CrossSiteForm, FormExpired, UnsupportedMediaType, PayloadTooLarge, BodyInvalid, Diverted.
     """
@@ -213,7 +213,7 @@ def act_in(area: str) -> Any:
 
 
 def proved_act_in(area: str) -> Any:
-    """As `act_in`, by who gave the password in the last ten minutes."""
+    """Require a sender who administers `area` and gave the password in the last ten minutes."""
 
     async def administrator_acting(
         request: Request, sender: Annotated[Acting, Depends(proved_acting)]
@@ -225,7 +225,7 @@ def proved_act_in(area: str) -> Any:
 
 
 def proved_upload_in(area: str, page: str, size_max: int) -> Any:
-    """As `proved_act_in`, with a file of at most `size_max` bytes in the field `file`; `page` has the form."""
+    """Require a sender like that of `proved_act_in`, with a file of at most `size_max` bytes in the field `file`; `page` has the form."""
 
     async def administrator_uploading(request: Request) -> Uploading:
         sender = await proved_uploading(request, page, size_max)

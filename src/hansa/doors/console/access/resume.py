@@ -1,6 +1,6 @@
 """A form that could not be carried out yet: kept, sealed, in the page that asks for the login or the password.
 
-Nothing is stored. Secrets are left out, and only the registry can have made what it opens again.
+Nothing is stored. Secrets are left out, and it opens only forms that it sealed itself.
 """
 
 import base64
@@ -17,7 +17,7 @@ KEPT_MAX_CHARACTERS = 400_000
 
 
 class KeptForm(msgspec.Struct, frozen=True):
-    """Where a form goes and its fields."""
+    """Address of a form and its fields."""
 
     path: str
     fields: Sequence[tuple[str, str]]

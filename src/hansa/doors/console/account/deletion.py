@@ -1,4 +1,4 @@
-"""The deletion of the account: asked for, cooled off, cancelled; what prevents it is listed."""
+"""The deletion of the account: requested, cooled off, cancelled; its blockers are listed."""
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
@@ -29,7 +29,7 @@ router = APIRouter(
 
 @router.get("/account/deletion")
 async def show_deletion(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """Whether the account is to be deleted, when, and what prevents it."""
+    """Show whether the account is to be deleted, when, and the blockers."""
     return await _state(request, person, db, settings)
 
 

@@ -1,4 +1,4 @@
-"""The last API calls of the account and its agents: what was called, what came of it, how long it took. No bodies."""
+"""The last API calls of the account and its agents: request, outcome and duration. No bodies."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What protects the account: the password, recovery keys, and where to change the rest."""
+"""Protection of the account: the password, recovery keys, and links to the rest."""
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
@@ -41,13 +41,13 @@ class RecoveryKeys(LazyModel):
 
 @router.get("/account/security")
 async def show_security(person: SignedInPerson, request: Request) -> HTMLResponse:
-    """What protects the account, and where each part is changed."""
+    """Show the protection of the account, with a link to the page that changes each part."""
     return account_page(request, "account/security.html", person)
 
 
 @router.get("/.well-known/change-password")
 async def find_password_form(_: Public) -> Response:
-    """Where password managers find the form of a new password (W3C, "A Well-Known URL for Changing Passwords")."""
+    """Redirect a password manager to the form of a new password (W3C, "A Well-Known URL for Changing Passwords")."""
     return see_other("/account/change-password")
 
 

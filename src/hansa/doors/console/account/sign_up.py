@@ -34,7 +34,7 @@ SENTENCES = {
 
 
 class SignedUp(LazyModel):
-    """What a new account is shown once."""
+    """Recovery keys of a new account, shown once."""
 
     recovery_keys: list[str]
 

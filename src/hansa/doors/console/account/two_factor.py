@@ -40,7 +40,7 @@ class BackupCodes(LazyModel):
 
 @router.get("/account/two-factor")
 async def show_two_factor(person: SignedInPerson, request: Request) -> HTMLResponse:
-    """Whether two-factor login is on, and the form that changes it."""
+    """Show whether two-factor login is on, and the form that changes it."""
     return _state(request, person)
 
 

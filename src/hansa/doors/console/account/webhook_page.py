@@ -123,13 +123,13 @@ async def change(webhook_id: str, sender: Act, request: Request, db: Db) -> Resp
 
 @router.post("/activate")
 async def activate(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
-    """Activate a webhook that was stopped, with what waits for it."""
+    """Activate a webhook that was stopped, with its waiting deliveries."""
     return await _switch(request, sender, db, webhook_id, is_active=True)
 
 
 @router.post("/stop")
 async def stop(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
-    """Stop a webhook; what happens meanwhile is not sent."""
+    """Stop a webhook; events in the meantime are not sent."""
     return await _switch(request, sender, db, webhook_id, is_active=False)
 
 

@@ -1,6 +1,6 @@
 """The administration in a browser.
 
-- Each page names the area that it needs in its signature; what a person may not open is not shown.
+- Each page names the area that it needs in its signature; links that a person may not open are not shown.
 - An act is a form that is carried out once (`act_once`), with the use case of the API; it needs the password of the last ten
   minutes, and is in the audit log.
 """

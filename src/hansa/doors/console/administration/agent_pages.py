@@ -29,7 +29,7 @@ PREVIEWED_MAX = 100
 
 
 class Affected(msgspec.Struct, frozen=True):
-    """What an act on an agent affects; amounts in minor units. Without a status there is no such agent here."""
+    """Effects of an act on an agent; amounts in minor units. Without a status there is no such agent here."""
 
     did: str
     status: str | None
@@ -56,7 +56,7 @@ async def find_agents(
 
 @router.post("/administration/agents/check")
 async def preview_act(sender: EnforcementAct, request: Request, db: Db, settings: Config) -> Response:
-    """What the act would affect; nothing is changed."""
+    """Show the effects of the act; nothing is changed."""
     try:
         act, body = _read(sender.form)
     except FormRefused as refusal:

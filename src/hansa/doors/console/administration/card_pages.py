@@ -1,4 +1,4 @@
-"""The registry card for administrators of the platform: what the operator writes of it, block by block."""
+"""The registry card for administrators of the platform: the operator's members of it, block by block."""
 
 import asyncio
 import json

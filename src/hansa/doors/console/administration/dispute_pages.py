@@ -1,4 +1,4 @@
-"""Disputes for administrators of enforcement: the facts, what they come to, and the ruling beside it."""
+"""Disputes for administrators of enforcement: the facts, the outcome that they give, and the ruling beside it."""
 
 from typing import Annotated, Literal
 

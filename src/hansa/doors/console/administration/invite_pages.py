@@ -76,7 +76,7 @@ async def make_invites(sender: SupportAct, request: Request, db: Db, settings: C
 
 @router.post("/administration/invites/{invite_id}/revoke")
 async def revoke_invite(invite_id: InviteId, sender: SupportAct, request: Request, db: Db) -> Response:
-    """Revoke what is left of an invitation."""
+    """Revoke the unused rest of an invitation."""
     return await carry_out(
         request,
         sender,

@@ -1,4 +1,4 @@
-"""The administration at a glance: what needs attention first, then how much of everything there is."""
+"""The administration at a glance: the alerts first, then the number of everything."""
 
 import asyncio
 import shutil
@@ -29,7 +29,7 @@ ONE = 1
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """What needs attention, and the page on which to act; `area` is what that page needs."""
+    """Matter that needs attention, and the page on which to act; `area` is the area of that page."""
 
     severity: Literal["problem", "warning"]
     subject: str

@@ -1,4 +1,4 @@
-"""What every page of the administration has: its navigation, in which only what one may open is shown."""
+"""Shared parts of the administration's pages: the navigation, in which only permitted pages are shown."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -114,7 +114,7 @@ class FormsPage:
         *,
         done: str,
     ) -> Response:
-        """As `carry_out`."""
+        """Carry out an act of this page, like the function `carry_out`."""
 
         async def refused(form: SentForm, status: int) -> HTMLResponse:
             return await self._show(request, sender.person, db, form, settings=settings, status=status)

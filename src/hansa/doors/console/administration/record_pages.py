@@ -1,4 +1,4 @@
-"""What administrators did, and the settings in effect."""
+"""Acts of administrators, and the settings in effect."""
 
 from typing import Annotated
 from urllib.parse import urlsplit, urlunsplit

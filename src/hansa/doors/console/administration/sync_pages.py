@@ -45,7 +45,7 @@ async def show_reactors(
 async def retry_reactor(name: ReactorName, sender: PlatformAct, reactors: Reactors, db: Db) -> Response:
     """Retry the events that a reactor set aside, each in a transaction of its own. Raises: ReactorUnknown.
 
-    An event that was reacted to is not set aside any more: sent twice, the form retries what failed again.
+    An event that was reacted to is not set aside any more: sent twice, the form retries the events that failed again.
     """
     await journal.resume_events(db, reactors, name, sender.person.developer)
     return see_other("/administration/reactors?done=retried")

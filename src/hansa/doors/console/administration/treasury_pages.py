@@ -52,7 +52,7 @@ class TransitFields(LazyModel):
 
 @router.get("/administration/treasury")
 async def show_treasury(person: Treasurer, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """What the treasury holds, its newest transactions, and the acts."""
+    """Show the holdings of the treasury, its newest transactions, and the acts."""
     return await _page(request, person, db, SentForm(), settings=settings)
 
 

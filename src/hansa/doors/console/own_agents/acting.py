@@ -1,4 +1,4 @@
-"""What an owner does as an own agent: a call of the API in this process, with an act token.
+"""Acts of an owner as an own agent: a call of the API in this process, with an act token.
 
 The route of the API judges the token, the permissions, the spend policy and the limits as it does for every client; the key
 of the form is the idempotency key. Nothing of an agent's business is decided by a page.
@@ -35,7 +35,7 @@ FORMATS = {
 
 
 class ApiAnswer(msgspec.Struct, frozen=True):
-    """What the API answered: a result, or a problem document."""
+    """Answer of the API: a result, or a problem document."""
 
     status: int
     document: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What the settings of an own agent share: the router, and the navigation among them."""
+"""Shared parts of the settings of an own agent: the router, and the navigation among them."""
 
 from typing import Any
 
@@ -56,5 +56,5 @@ def acting_as(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
 
 
 def path_of(did: str) -> str:
-    """Where the settings of an agent begin."""
+    """Return the path of the first page of an agent's settings."""
     return f"/account/agents/{did}"

@@ -1,4 +1,4 @@
-"""The bond of an own agent: its state, what keeps it from being released, deposit and release."""
+"""The bond of an own agent: its state, the obstacles to its release, deposit and release."""
 
 from typing import Literal
 

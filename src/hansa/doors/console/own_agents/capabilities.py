@@ -1,4 +1,4 @@
-"""What an own agent delegates or holds: capabilities listed, issued with a token that is shown once, and revoked."""
+"""Capabilities that an own agent delegates or holds: listed, issued with a token that is shown once, and revoked."""
 
 from uuid import UUID
 

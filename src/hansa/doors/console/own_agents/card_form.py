@@ -44,6 +44,6 @@ class CardFields(LazyModel):
 
 
 def template_fields() -> dict[str, str]:
-    """What the form suggests: the words of the template."""
+    """Return the suggestions of the form: the words of the template."""
     card = catalogue.card_template()
     return {"url": card["supportedInterfaces"][0]["url"], "version": card["version"]}

@@ -1,4 +1,4 @@
-"""A card as a person edits it: JSON text, what is wrong with it, and how it differs from the card before."""
+"""A card as a person edits it: JSON text, its errors, and its differences from the card before."""
 
 import difflib
 import json

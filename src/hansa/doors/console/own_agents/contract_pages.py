@@ -1,4 +1,4 @@
-"""The contracts of an own agent: their timelines, and what the agent may do next."""
+"""The contracts of an own agent: their timelines, and the next acts of the agent."""
 
 import re
 from typing import Annotated, Any
@@ -84,7 +84,7 @@ PROVIDER_ACTS = {
 
 
 def next_acts(contract: commerce.ContractOut, did: str) -> tuple[NextAct, ...]:
-    """What an agent may do with a contract as it is now."""
+    """Return the acts that an agent may do with a contract in its present status."""
     if did == contract.contractor_did:
         return CONTRACTOR_ACTS.get(contract.status, ())
     return PROVIDER_ACTS.get(contract.status, ())
@@ -176,7 +176,7 @@ async def act_on_contract(
 
 
 def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
-    """The request of an act. What is submitted has an address, a digest and a note only together."""
+    """Return the request of an act. A deliverable has an address, a digest and a note only together."""
     if act.name == "submit":
         given = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name)}
         return {"deliverable": given} if given else None

@@ -166,7 +166,7 @@ async def disable_mtls(did: OwnDid, sender: ProvedAct, request: Request, db: Db)
 
 @router.post("/test-call", dependencies=[Depends(limited(agents.AGENT_TOKENS))])
 async def test_credentials(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
-    """Log in as the agent with its credentials, as its program does, and show what came of it."""
+    """Log in as the agent with its credentials, as its program does, and show the outcome."""
     person, form = sender.person, sender.form
     agent = await own_agent(db, person, did)
     refusal: Refused | None = None

@@ -1,4 +1,4 @@
-"""The disputes of an own agent: timeline, evidence, the signed facts and what they come to."""
+"""The disputes of an own agent: timeline, evidence, the signed facts and the outcome that they give."""
 
 from typing import Annotated, Any
 
@@ -48,7 +48,7 @@ async def show_disputes(
 
 @router.get("/account/agents/{did}/disputes/new", dependencies=READS)
 async def show_complaint(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """The form of a complaint; the address fills in what it is about."""
+    """Show the form of a complaint; the address fills in its subject."""
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
     form = SentForm([(name, request.query_params.get(name, "")) for name in names])
@@ -72,7 +72,7 @@ async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db) -> Re
 async def show_dispute(
     did: OwnDid, dispute_id: DisputeId, person: SignedInPerson, request: Request, db: Db, *, settings: Config
 ) -> HTMLResponse:
-    """A dispute of an own agent, with its evidence and what the facts come to."""
+    """Show a dispute of an own agent, with its evidence and the outcome that the facts give."""
     agent = await own_agent(db, person, did)
     return await _dispute_page(request, person, agent, dispute_id, SentForm(), db=db, settings=settings)
 

@@ -23,7 +23,7 @@ router = settings_router()
 
 @router.get("/end")
 async def show_end(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """What ending the agent means, and the form that does it."""
+    """Show the effects of ending the agent, and the form that does it."""
     return await _end_page(request, person, db, did)
 
 

@@ -1,4 +1,4 @@
-"""What every page of an own agent has: the agent, and the navigation among its pages."""
+"""Shared parts of an own agent's pages: the agent, and the navigation among them."""
 
 from typing import Annotated, Any
 

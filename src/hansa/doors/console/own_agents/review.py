@@ -1,4 +1,4 @@
-"""What the wizard shows before it creates anything: the card, what it was completed with, what is wrong with it."""
+"""Review by the wizard before it creates anything: the card, its completions, its errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Review(msgspec.Struct, frozen=True):
-    """A card as text; `complete` is what would be stored. `host` is where it was fetched, if it was."""
+    """A card as text; `complete` is the card that would be stored. `host` is where it was fetched, if it was."""
 
     card: str
     complete: str = ""

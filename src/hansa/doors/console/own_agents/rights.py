@@ -1,4 +1,4 @@
-"""What an own agent may do and pay: its roles and its spend policy."""
+"""Rights of an own agent: its roles and its spend policy."""
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -40,7 +40,7 @@ async def change_rights(did: OwnDid, sender: ProvedAct, request: Request, db: Db
 
 
 def _requested(form: SentForm) -> agents.AuthzIn:
-    """What the form asks for; without a limit there is no policy. Raises: FormRefused."""
+    """Return the rights that the form requests; without a limit there is no policy. Raises: FormRefused."""
     limits: dict[str, object] = {
         name: form.value(name).strip() for name in LIMITS if form.value(name).strip()
     }

@@ -1,4 +1,4 @@
-"""The payment tokens of an own agent: until when each can be used, what became of it, and giving one up."""
+"""The payment tokens of an own agent: until when each can be used, its outcome, and giving one up."""
 
 from uuid import UUID
 

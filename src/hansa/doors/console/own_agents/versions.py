@@ -35,7 +35,7 @@ async def show_version(
     request: Request,
     db: Db,
 ) -> HTMLResponse:
-    """One version, and what it changed."""
+    """Show one version, and its changes."""
     agent = await own_agent(db, person, did)
     reader = person.developer.id
     found = await db.read(lambda tx: catalogue.version_of(tx, did, version, reader))

@@ -1,4 +1,4 @@
-"""The wallet of an own agent: what it holds, what is set aside, and its statement."""
+"""The wallet of an own agent: its holdings, the amounts set aside, and its statement."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -34,7 +34,7 @@ Before = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
 
 
 class Wallet(msgspec.Struct, frozen=True):
-    """What an account holds, and how it came there; amounts in minor units."""
+    """Holdings of an account, and the lines that led to them; amounts in minor units."""
 
     holdings: ledger.Holdings
     holds: Sequence[ledger.Hold]
@@ -76,7 +76,7 @@ async def show_wallets(
 async def show_wallet(
     did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
-    """What an own agent holds now and held over time, and what is set aside."""
+    """Show the holdings of an own agent now and over time, and the amounts set aside."""
     agent = await own_agent(db, person, did)
 
     async def reading(tx: Tx) -> Wallet:

@@ -78,7 +78,7 @@ async def review_fields(sender: Act, request: Request) -> Response:
 
 @router.post("/account/agents/new/from-card")
 async def review_card(sender: Act, request: Request) -> Response:
-    """Judge a card, and show what is wrong with it or what it was completed with."""
+    """Judge a card, and show its errors or its completions."""
     try:
         card = card_in(sender.form.value("card"))
     except Refused as refusal:

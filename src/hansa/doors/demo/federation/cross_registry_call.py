@@ -22,7 +22,7 @@ TEXT = "good morning"
 
 
 class Received(msgspec.Struct, frozen=True):
-    """What the payer paid, what the payee got, and the token that was settled."""
+    """Amount that the payer paid, amount that the payee got, and the token that was settled."""
 
     amount: Decimal
     net: Decimal

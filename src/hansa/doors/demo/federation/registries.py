@@ -73,7 +73,7 @@ class DemoRegistry:
             await self.process.wait()
 
     async def command(self, *words: str) -> Any:
-        """What a command of the operator prints. Raises: DemoFailed."""
+        """Return the output of a command of the operator. Raises: DemoFailed."""
         process = await asyncio.create_subprocess_exec(
             *[*COMMAND, *words, "--json", f"--data-dir={self.directory}"],
             stdout=PIPE,
@@ -101,7 +101,7 @@ class DemoRegistry:
         return answer.json()
 
     async def internal(self, path: str) -> Any:
-        """What a route for internal callers answers. Raises: DemoFailed."""
+        """Return the answer of a route for internal callers. Raises: DemoFailed."""
         key = {"X-Internal-Key": self.settings["INTERNAL_API_KEY"]}
         return (await self.client.ask("GET", path, expect=OK, headers=key)).json()
 
@@ -127,7 +127,7 @@ async def three_registries(directory: Path, screen: Screen) -> AsyncIterator[lis
 
 
 async def until(condition: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-    """Wait for what a sound federation comes to. Raises: DemoFailed."""
+    """Wait for a state that a sound federation reaches. Raises: DemoFailed."""
     deadline = monotonic() + WAIT_SECONDS
     while not await condition():
         if monotonic() > deadline:

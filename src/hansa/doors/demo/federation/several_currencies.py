@@ -1,4 +1,4 @@
-"""What registries do for each other beside plain transfers: a swap, a bridge and back, a slash across."""
+"""Services of registries for each other beside plain transfers: a swap, a bridge and back, a slash across."""
 
 from decimal import Decimal
 from typing import Any
@@ -29,14 +29,14 @@ class Party(msgspec.Struct, frozen=True):
         return read
 
     async def get(self, path: str) -> dict[str, Any]:
-        """What the agent reads. Raises: DemoFailed."""
+        """Return the document that the agent reads. Raises: DemoFailed."""
         answer = await self.registry.client.ask("GET", f"/api/v1{path}", headers=self.agent.headers)
         read: dict[str, Any] = answer.json()
         return read
 
 
 async def swap(screen: Screen, payer: Party, payee: Party) -> Decimal:
-    """Open a pool, and pay by a quote; what the payee received, in the currency of its registry. Raises: DemoFailed."""
+    """Open a pool, and pay by a quote; returns the amount that the payee received, in the currency of its registry. Raises: DemoFailed."""
     home, away = payer.registry, payee.registry
     pool = {
         "currency": away.currency,

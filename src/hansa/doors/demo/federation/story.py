@@ -29,7 +29,7 @@ DOUBT = {"reserved", "prepared", "in_doubt"}
 
 
 async def run_federation_demo(console: Console) -> dict[str, Any]:
-    """Carry the demo out; the report is what was counted. Raises: DemoFailed."""
+    """Carry the demo out; returns the report of its counts. Raises: DemoFailed."""
     screen = Screen(console, STEPS)
     begun = monotonic()
     with tempfile.TemporaryDirectory(prefix="hansa-federation-") as directory:
@@ -255,7 +255,7 @@ class _Story:
 
 
 def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
-    """Return whether what one registry states to have sent is what the other states to have received."""
+    """Return whether the units that one registry states to have sent are those that the other states to have received."""
     stated = {
         (name, pair["peer"], pair["currency"]): (pair["out"], pair["in"])
         for name, listed in pairs.items()

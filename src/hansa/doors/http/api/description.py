@@ -173,7 +173,7 @@ def _declare_what_dependencies_raise(document: dict[str, Any], app: FastAPI) -> 
 
 
 def _declare_credentials(operation: dict[str, Any]) -> None:
-    """An operation that takes none says so. The framework knows no mutual TLS: it opens what the internal key does, and the routes of peers."""
+    """Declare no credential where none is taken, and mutual TLS, which the framework does not know: beside the internal key, and on routes of peers."""
     schemes = operation.setdefault("security", [])
     if {"InternalKey": []} in schemes:
         schemes.append({"MutualTLS": []})
@@ -199,7 +199,7 @@ def _declare_refusals(operation: dict[str, Any]) -> None:
 
 
 def _keep_one_tag(operation: dict[str, Any]) -> None:
-    """Of a router within a router, the tag of the inner one. A test names the operation that has none."""
+    """Keep the tag of the inner router where a router is within a router. A test names the operation that has none."""
     operation["tags"] = operation.get("tags", [])[-1:]
 
 

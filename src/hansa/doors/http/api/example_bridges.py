@@ -1,4 +1,4 @@
-"""What registries of one network do between each other beyond transfers, in the examples of the OpenAPI document."""
+"""Acts between registries of one network beyond transfers, in the examples of the OpenAPI document."""
 
 from typing import Any
 

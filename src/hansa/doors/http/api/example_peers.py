@@ -1,4 +1,4 @@
-"""The values in the examples of what registries exchange as peers."""
+"""Values in the examples of the documents that registries exchange as peers."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """An example for each body of the OpenAPI document, built from its schema and from named values.
 
-A body of a request shows what is required, or a whole when nothing is; an answer shows every member. Where a member has
+A body of a request shows the required members, or all of them when none is required; an answer shows every member. Where a member has
 neither `examples` of its own nor a named value, its type decides, and `add_examples` reports it if it cannot.
 """
 

@@ -1,6 +1,6 @@
-"""Where connections are taken in: many at a turn of the event loop.
+"""Acceptor of connections: many at a turn of the event loop.
 
-The loop's own server takes in one at each turn. Under load a turn takes tens of milliseconds; whoever comes with thousands
+The loop's own server accepts one at each turn. Under load a turn takes tens of milliseconds; a client that comes with thousands
 of others then waits until the system no longer keeps it, and its first request until TCP tries again, seconds later.
 """
 

@@ -1,10 +1,10 @@
-"""A connection that costs little, whatever its peer does: uvicorn's protocol with bounds.
+"""HTTP connection with limits on size and time: uvicorn's protocol with bounds.
 
 - A head is bounded in bytes and fields before it is kept, and judged before the request is begun.
 - The framing of a body (chunk sizes, extensions, trailers) is bounded; trailers are not read.
 - A head, a body, a next request and the reading of an answer each have a deadline.
-- While the client does not read its answers, nothing more is read from it. What it sends ahead is not parsed before its turn.
-- Of an address that is blocked, connections without an answer yet end with the next thing they send, and before a request
+- While the client does not read its answers, nothing more is read from it. Requests that it sends ahead are not parsed before their turn.
+- A connection from a blocked address that has no answer under way closes at its next input, and before a request
   that waited for its place is begun.
 - An address holds so many WebSockets, and opens so many a second.
 - How it ends stands in `connection_ends`.
@@ -130,12 +130,12 @@ class BoundedProtocol(EndingProtocol):
         self._wait_for_what_is_next()
 
     def _is_behind_another(self) -> bool:
-        """Return whether what comes next is a request, and the one before it has no answer yet."""
+        """Return whether the next bytes are a request, and the one before it has no answer yet."""
         cycle = self.cycle
         return self._in_head and not self._head_bytes and cycle is not None and not cycle.response_complete
 
     def _keep_ahead(self, data: bytes) -> None:
-        """Parsing a request costs more than most of what else is done for one that is refused later."""
+        """Keep bytes that came ahead: parsing a request costs more than most of the other work on one that is refused later."""
         self._ahead = data
         if data.count(HEAD_END) > PIPELINED_MAX:
             # Answering them would be work for a client that cannot be waiting for it.
@@ -258,7 +258,7 @@ class BoundedProtocol(EndingProtocol):
             self._require_little_unwanted(self._body_bytes)
 
     def _require_little_unwanted(self, body_bytes: int) -> None:
-        """What is sent after the answer is read up to a bound, so that the connection can be used again."""
+        """Read a body after the answer up to a bound, so that the connection can be used again; beyond it the connection lingers."""
         if body_bytes - self._wanted_bytes > UNWANTED_BODY_MAX_BYTES:
             self._note_refusal()
             self._linger()
@@ -354,7 +354,7 @@ class BoundedProtocol(EndingProtocol):
             self._close()
 
     def _look_at(self, moved_bytes: int, now_bytes: int) -> None:
-        """Another while for whoever goes on; what waits for us does not count against the client."""
+        """Extend the deadline of a client that goes on; bytes that wait for the server do not count against it."""
         if moved_bytes >= PROGRESS_BYTES or (self._phase is Phase.BODY and self._holds_up_the_body()):
             self._progress = now_bytes
             self._bounds.deadlines.arm(self, PROGRESS_SECONDS)

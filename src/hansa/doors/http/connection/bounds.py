@@ -1,4 +1,4 @@
-"""The numbers that bound a connection, what it waits for, and what the connections of one process share."""
+"""The numbers that bound a connection, the phases in which it waits, and the state that the connections of one process share."""
 
 from enum import IntEnum
 
@@ -33,7 +33,7 @@ CHUNK_BYTES_MEAN = 64
 
 
 class Phase(IntEnum):
-    """What a connection waits for."""
+    """Event that a connection waits for."""
 
     HEAD = 0
     BODY = 1
@@ -44,7 +44,7 @@ class Phase(IntEnum):
 
 
 class ConnectionBounds(msgspec.Struct, frozen=True):
-    """What the connections of one process share."""
+    """State that the connections of one process share."""
 
     deadlines: Deadlines = msgspec.field(default_factory=Deadlines)
     unsent: UnsentAnswers = msgspec.field(default_factory=UnsentAnswers)

@@ -1,8 +1,8 @@
-"""The budgets of a process: how many requests of each kind are worked on at once.
+"""The budgets of a process: numbers of requests of each kind that are worked on at once.
 
 - Money, search, reads and administration have places of their own: a flood of one kind keeps no other kind out.
 - While money moves, the others yield: they are given fewer places, which is a smaller share of the event loop.
-- Health checks and metrics need no place, and neither do the other writes: what costs much there waits in queues of its
+- Health checks and metrics need no place, and neither do the other writes: the costly work there waits in queues of its
   own.
 """
 
@@ -63,7 +63,7 @@ class Admissions(msgspec.Struct, frozen=True):
 
 
 class Budgets:
-    """What a connection knows of the budgets: which one a request needs, and the answer when it has no place."""
+    """Budgets as a connection sees them: the one that a request needs, and the answer when it has no place."""
 
     def __init__(self, app: FastAPI, direct: Iterable[tuple[str, str]], admissions: Admissions) -> None:
         """`direct` are the method and path of the direct routes."""

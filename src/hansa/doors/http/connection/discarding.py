@@ -13,7 +13,7 @@ WINDOW_BYTES = 64 << 20
 
 
 class Discarding:
-    """What the connections of one process have thrown away in the present window."""
+    """Bytes that the connections of one process have thrown away in the present window."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

@@ -1,6 +1,6 @@
-"""How a connection ends: refused with a problem document, closed behind its last answer, or cut off.
+"""The end of a connection: refused with a problem document, closed behind its last answer, or cut off.
 
-- A connection that is refused gets a problem document and time to read it. What it still sends is read and dropped, unparsed: many clients
+- A connection that is refused gets a problem document and time to read it. Its further bytes are read and dropped, unparsed: many clients
   send all of a body before they read, and unread bytes would reset the connection and destroy the answer. Time and rate are bounded,
   the size is not: a client cannot know how much of its body would be read.
 - A request that is refused waits for the answers that are still due before it.
@@ -45,14 +45,14 @@ class EndingProtocol(HttpToolsProtocol):
     """How often the connection was given another while since it was refused."""
 
     def cut_off(self) -> None:
-        """End at once; what is unsent is dropped."""
+        """End at once; unsent bytes are dropped."""
         self._log_end("slow_reader")
         self._note_refusal()
         self.transport.abort()
 
     @abstractmethod
     def _wait_for_what_is_next(self) -> None:
-        """Set the deadline of what the connection waits for."""
+        """Set the deadline of the connection's present wait."""
 
     def _drop(self, data: bytes) -> None:
         self._dropped_bytes += len(data)
@@ -123,7 +123,7 @@ class EndingProtocol(HttpToolsProtocol):
         self._wait_for_what_is_next()
 
     def _goes_on_lingering(self, dropped_before: int) -> bool:
-        """Return whether the client still sends enough to be waited for; what is not read for now does not count against it."""
+        """Return whether the client still sends enough to be waited for; bytes that are not read for now do not count against it."""
         self._lingers += 1
         is_going_on = self.flow.read_paused or self._dropped_bytes - dropped_before >= LINGER_BYTES
         return self._lingers <= LINGERS_MAX and is_going_on

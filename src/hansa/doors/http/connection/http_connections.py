@@ -1,4 +1,4 @@
-"""HTTP connections: uvicorn's protocol, with what one answer writes sent at once, and with a budget for each request.
+"""HTTP connections: uvicorn's protocol, with the writes of one answer sent at once, and with a budget for each request.
 
 The head and the body of an answer are two writes, each of which would be a system call and a wake-up of the client.
 """
@@ -32,9 +32,9 @@ UNREAD_PAUSE_SECONDS = 0.2
 
 
 class AdmittedRequest(RequestInPieces):
-    """The application for one request, which gives its place back once what is left to do is the client's.
+    """The application for one request, which gives its place back once only the client has something left to do.
 
-    It finds `is_gone` under `IS_GONE` in its scope: what is written for a client that is gone is dropped without an error.
+    It finds `is_gone` under `IS_GONE` in its scope: bytes written for a client that is gone are dropped without an error.
     """
 
     __slots__ = ("_admission", "_has_left", "_is_gone", "_is_long", "_send_whole")
@@ -108,7 +108,7 @@ class GatheredWrites:
         self._waiting.append(data)
 
     def write_whole(self, data: bytes) -> None:
-        """Write what nothing follows in the same step: where nothing waits, there is nothing to gather it with."""
+        """Write bytes that nothing follows in the same step: where nothing waits, there is nothing to gather them with."""
         if self._waiting:
             self._waiting.append(data)
         elif not self.is_closing():

@@ -1,7 +1,7 @@
-"""How many connections and sockets one client address holds at once, how fast it opens sockets, and how often it is refused.
+"""Counts for each client address: open connections and sockets, new sockets by time, and refusals.
 
 An address whose connections are refused or cut off too often gets no new ones for a while: closing a connection when it
-is accepted costs a fraction of reading what it sends. Proxies of the operator's own are not counted.
+is accepted costs a fraction of reading its bytes. Proxies of the operator's own are not counted.
 """
 
 import time

@@ -2,7 +2,7 @@
 
 A client that opens connections in a loop opens the next one when the last one is closed. While it is held, a refused
 connection costs an open file and nothing else; closed at once, it would cost as many accepts as the client can cause.
-What its client sends is never read, and the system keeps only a few kilobytes of it. A thousand that were refused
+The bytes of its client are never read, and the system keeps only a few kilobytes of it. A thousand that were refused
 together are closed a few at a time: closing one costs as much as accepting it.
 """
 

@@ -1,4 +1,4 @@
-"""What the head of a request must be before the request is begun: small, of a known version, with no member repeated."""
+"""Requirements on the head of a request before the request is begun: small, of a known version, with no member repeated."""
 
 import re
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ class ConnectionRefused(Exception):
 
 
 def malformed(detail: str) -> ConnectionRefused:
-    """What was sent is not HTTP/1.1 as this server takes it."""
+    """Return the refusal of bytes that are not HTTP/1.1 as this server takes it."""
     return ConnectionRefused(400, "BAD_REQUEST", detail)
 
 
 def too_large(detail: str) -> ConnectionRefused:
-    """The head of the request is larger than what is kept of one."""
+    """Return the refusal of a head that is larger than the bytes kept of one."""
     return ConnectionRefused(431, "HEAD_TOO_LARGE", detail)
 
 
@@ -43,7 +43,7 @@ def too_many_sockets(detail: str) -> ConnectionRefused:
 
 
 def require_plain_coding(value: bytes) -> None:
-    """A body in chunks is not encoded besides: it would be read as what it is not. Raises: ConnectionRefused."""
+    """Require a body in chunks without a further coding: it would be misread. Raises: ConnectionRefused."""
     if value.strip().lower() != b"chunked":
         raise malformed('The only transfer coding that is supported is "chunked".')
 

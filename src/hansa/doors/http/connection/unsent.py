@@ -18,7 +18,7 @@ class SlowReader(Protocol):
         """How many bytes wait for the client now."""
 
     def cut_off(self) -> None:
-        """End the connection at once; what was unsent is dropped."""
+        """End the connection at once; unsent bytes are dropped."""
 
 
 class UnsentAnswers:
@@ -31,11 +31,11 @@ class UnsentAnswers:
 
     @property
     def total_bytes(self) -> int:
-        """What waited for all readers when it was last counted."""
+        """Number of bytes that waited for all readers when they were last counted."""
         return self._all.total_bytes
 
     def add(self, reader: SlowReader, address: str | None = None) -> None:
-        """Count what waits for this reader. Where it is too much, the oldest readers are cut off.
+        """Count the bytes that wait for this reader. Where they are too many, the oldest readers are cut off.
 
         `address` is None for readers that are not counted by their address.
         """
@@ -54,7 +54,7 @@ class UnsentAnswers:
                 oldest.cut_off()
 
     def is_crowded(self, address: str) -> bool:
-        """Return whether half the room of the address is taken: what it asks for next then waits until something was read."""
+        """Return whether half the room of the address is taken: its next request then waits until something was read."""
         room = self._of_address.get(address)
         return room is not None and room.total_bytes > room.bytes_max // 2
 

@@ -1,7 +1,7 @@
 """WebSocket connections: uvicorn's protocol, with a line to write to, and an end that no peer can put off.
 
-- A peer that does not read gets no answers to its pings, and a message comes in a bounded number of pieces: neither what
-  a peer sends nor what it leaves unread fills the memory.
+- A peer that does not read gets no answers to its pings, and a message comes in a bounded number of pieces: neither the bytes
+  that a peer sends nor those that it leaves unread fill the memory.
 - Frames are parsed in small portions, and none after the end: thousands of empty frames in one packet take no longer
   than those that are still taken.
 - A handshake that is refused is a line of level info in the log, without its address, which may hold a ticket.
@@ -42,7 +42,7 @@ _log = structlog.get_logger()
 class SocketProtocol(WebSocketsSansIOProtocol):
     """A connection that says 1001 when the process stops.
 
-    A closed transport waits until its peer has read everything, for ever if need be: what lingers is cut off.
+    A closed transport waits until its peer has read everything, for ever if need be: a lingering one is cut off.
     """
 
     place: Place | None = None

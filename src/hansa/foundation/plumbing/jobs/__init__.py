@@ -88,8 +88,8 @@ async def conclude(
 ) -> bool:
     """End a leased job in the transaction that writes its result: it is deleted, or due again at `due_at`.
 
-    A transaction that enqueues the job must hold a lock that this transaction holds too: what was enqueued meanwhile counts as seen.
-    Returns whether the lease was still held; if not, the job is left to who holds it now.
+    A transaction that enqueues the job must hold a lock that this transaction holds too: a job enqueued meanwhile counts as seen.
+    Return whether the lease was still held; if not, the job is left to who holds it now.
     """
     is_accepted = await store.conclude(tx, job, due_at, concurrency_key, low_priority=low_priority)
     return is_accepted or refused(job)

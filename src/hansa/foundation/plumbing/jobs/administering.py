@@ -1,4 +1,4 @@
-"""What administrators and the operator see of jobs, and do about them."""
+"""Background jobs for administrators and the operator: lists of them, and acts on them."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -67,7 +67,7 @@ class JobKept(Conflict):
 
 
 class JobFilter(msgspec.Struct, frozen=True):
-    """Which jobs, the earliest due first; what is None is not asked for."""
+    """Filter of jobs, the earliest due first; None in a member matches every job."""
 
     kind: str | None
     state: State | None

@@ -1,4 +1,4 @@
-"""How long a job that failed waits, and what is kept of its error. No I/O."""
+"""Delay before a failed job is retried, and the text that is stored of its error. No I/O."""
 
 import random
 
@@ -25,7 +25,7 @@ def next_pause(retries: Retries, attempts: int, error: BaseException) -> float |
 
 
 def error_of(error: BaseException) -> str:
-    """What operators are shown: the reason of an expected failure; of any other its class alone, which holds no values."""
+    """Return the error text for operators: the reason of an expected failure; of any other its class alone, which holds no values."""
     if isinstance(error, PutOff | GiveUp):
         return str(error)[:ERROR_MAX_CHARACTERS]
     return type(error).__name__

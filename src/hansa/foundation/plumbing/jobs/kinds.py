@@ -1,4 +1,4 @@
-"""What a process can run: kinds of jobs, how often each is retried, and how work says that it failed."""
+"""Kinds of jobs that a process can run, the retries of each, and the exceptions by which work fails."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -97,7 +97,7 @@ class TransactionalKind(msgspec.Struct, frozen=True):
 
     With `has_work` the kind has one job that runs whenever `has_work` says so, one reading statement: asked after each
     notification of `channel`, at most every PACE_SECONDS, and at least every `every_seconds`; without a channel at this pace.
-    Where it still has work after a run it goes on at once, unless `once_a_turn`: what it starts ends later. Work that returns
+    Where it still has work after a run it goes on at once, unless `once_a_turn`: the jobs that it starts end later. Work that returns
     False has done all that there was, and `has_work` is not asked again.
     `exhausted` is called, in a transaction that holds the job, when the last attempt failed; the job goes on.
     """
@@ -133,9 +133,9 @@ def sweep_of(
     *,
     once_a_turn: bool = False,
 ) -> TransactionalKind:
-    """As `sweep`, of what one reading statement finds: nothing is written while it finds nothing.
+    """Return a kind like that of `sweep` for the rows that one reading statement finds: nothing is written while it finds none.
 
-    Work that leaves what was found as it is, because a job that it enqueues will change it, runs `once_a_turn`.
+    Work that leaves these rows unchanged, because a job that it enqueues will change them, runs `once_a_turn`.
     """
     return sweep_with_runtime(
         name, every_seconds, lambda tx, _: work(tx), has_work=has_work, once_a_turn=once_a_turn
@@ -151,7 +151,7 @@ def sweep_with_runtime(
     has_work: Callable[[Tx], Awaitable[bool]] | None = None,
     once_a_turn: bool = False,
 ) -> TransactionalKind:
-    """As `sweep` or, with `has_work`, `sweep_of`; the work gets the runtime too."""
+    """Return a kind like that of `sweep` or, with `has_work`, of `sweep_of`; the work gets the runtime too."""
 
     async def run(tx: Tx, runtime: Runtime, _: Job) -> None:
         await work(tx, runtime)

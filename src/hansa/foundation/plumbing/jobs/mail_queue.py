@@ -145,7 +145,7 @@ def _give_up(job: Job, reason: str) -> None:
 
 
 def _error_name(error: Exception) -> str:
-    """What an operator needs to know; what servers say may repeat the address."""
+    """Return the name of an error for the operator; the messages of servers may repeat the address."""
     code = getattr(error, "code", None)
     return f"{type(error).__name__} {code}" if isinstance(code, int) else type(error).__name__
 

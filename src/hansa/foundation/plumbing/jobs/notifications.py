@@ -20,7 +20,7 @@ CLOSE_SECONDS = 2.0
 
 
 async def wake_at_notifications(dsn: str, wakes: Mapping[str, Callable[[], None]], health: JobHealth) -> None:
-    """Call what is given for a channel at each of its notifications, until cancelled, through every outage of the database."""
+    """Call the function of a channel at each of its notifications, until cancelled, through every outage of the database."""
 
     async def listen() -> None:
         try:

@@ -1,4 +1,4 @@
-"""What a reactor is, and the event that it is called with."""
+"""Definition of a reactor, and of the event that it is called with."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -40,10 +40,10 @@ class ReactTogether(Protocol):
 class Reactor(msgspec.Struct, frozen=True):
     """Calls `react` for each event of these types, in the order of the journal.
 
-    What `react` writes and the reactor's cursor in the journal are one commit. It may be called again for an event
+    The writes of `react` and the reactor's cursor in the journal are one commit. It may be called again for an event
     whose commit failed, appends nothing to the journal itself and calls no other host.
-    A new reactor begins with what happens from now on, or with the first event ever if it is `from_the_start`.
-    `together`, where it is given, does for many events what `react` does for each; `react` is called when it fails.
+    A new reactor begins with the next event, or with the first event ever if it is `from_the_start`.
+    `together`, where it is given, has the effect of `react` for many events at once; `react` is called when it fails.
     """
 
     name: str

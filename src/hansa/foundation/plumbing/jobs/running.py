@@ -1,4 +1,4 @@
-"""Running one job: under a lease with renewal, or in one transaction; and writing what the attempt came to."""
+"""Running one job: under a lease with renewal, or in one transaction; and writing the outcome of the attempt."""
 
 import asyncio
 from functools import partial

@@ -156,7 +156,7 @@ async def enqueue(tx: Tx, kind: str, payload: Mapping[str, Any], jobs: Sequence[
 
 
 async def withdraw(tx: Tx, kind: str, keys: Sequence[str] | None) -> None:
-    """Delete the jobs of these keys, or all of the kind; what one of them does at the moment is refused."""
+    """Delete the jobs of these keys, or all of the kind; a result that one of them writes afterwards is refused."""
     await tx.execute(
         "DELETE FROM plumbing_job WHERE kind = $1 AND ($2::text[] IS NULL OR key = ANY ($2))", kind, keys
     )

@@ -1,11 +1,11 @@
 """The worker of one process: starts due jobs, waits for a notification or the next due time, drains at the end.
 
-- What is due is found by one reading statement, at a notification or at the next due time; nothing is written while there
-  is nothing to do. Kinds that say themselves when there is work are asked together (`Question`), then what is due of those that have some.
+- Due jobs are found by one reading statement, at a notification or at the next due time; nothing is written while there
+  is nothing to do. Kinds that say themselves when there is work are asked together (`Question`), then the due jobs of those that have some.
 - A kind runs so many jobs at once in a process as it says, all kinds together AT_ONCE; transactional ones, each of which
   holds a connection, TRANSACTIONS_AT_ONCE. Of a kind with `started_at_once` only the jobs started within START_SECONDS
   count for AT_ONCE: the others wait for hosts.
-- Cancelled, it starts nothing more, lets what runs end for DRAIN_SECONDS, then cancels it and gives the leases back.
+- Cancelled, it starts nothing more, lets running jobs end for DRAIN_SECONDS, then cancels them and gives the leases back.
 """
 
 import asyncio
@@ -137,7 +137,7 @@ class Worker:
             await self._drain()
 
     def _wakes(self) -> dict[str, Callable[[], None]]:
-        """What to do at the notifications of each channel."""
+        """Return the function to call at the notifications of each channel."""
         wakes: dict[str, Callable[[], None]] = {
             channel: partial(wake, self._runtime) for channel, wake in self._other_wakes.items()
         }
@@ -159,7 +159,7 @@ class Worker:
         self._wake.set()
 
     async def _turn(self) -> None:
-        """Start what is due, and note in how many seconds there may be more."""
+        """Start the due jobs, and note in how many seconds there may be more."""
         self._wake.clear()
         if self._is_look_asked:
             self._is_look_asked, self._look_at = False, 0.0
@@ -178,7 +178,7 @@ class Worker:
         await self._runtime.database.transaction(lambda tx: store.settle_schedules(tx, scheduled, SCHEDULE))
 
     async def _start_due(self) -> float:
-        """Start what is due and has room; returns in how many seconds there may be more."""
+        """Start the due jobs for which there is room; returns in how many seconds there may be more."""
         now = monotonic()
         if self._places() <= 0:
             return self._next_turn_in(now)
@@ -260,7 +260,7 @@ class Worker:
         return {}
 
     async def _has_work(self, name: str, answer: bool | None) -> bool:
-        """Return whether a kind has work, by the answer or asked now. That it has none is a success: what failed is done or set aside."""
+        """Return whether a kind has work, by the answer or asked now. No work is a success: the failed work is done or set aside."""
         kind, poll = self._kinds[name], self._polls[name]
         is_found = False
 

@@ -152,7 +152,7 @@ class IdentityAuthority:
         lifetime: timedelta,
         hosts: Sequence[str] = (),
     ) -> tuple[str, datetime]:
-        """As `issue`, for a key that another one made: the certificate in PEM, and its end."""
+        """Issue a certificate, like `issue`, for a key that the caller made; returns it in PEM, and its end."""
         assert spiffe_id.startswith(f"spiffe://{self._trust_domain}/")
         expires_at = now.replace(microsecond=0) + lifetime
         certificate = (

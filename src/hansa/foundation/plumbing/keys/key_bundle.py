@@ -1,7 +1,7 @@
 """All keys of a registry in one file, encrypted with a passphrase, to bring them to another machine or keep them safe.
 
 - scrypt derives the key from the passphrase and a salt; AES-256-GCM encrypts and authenticates.
-- `bound_to` is authenticated with the keys: what a backup holds beside them cannot be altered unseen.
+- `bound_to` is authenticated with the keys: the other content of a backup cannot be altered unnoticed.
 """
 
 import json
@@ -33,7 +33,7 @@ LEDGER_ID = "ledger-id"
 
 
 class _Bundle(LazyModel):
-    """What stands in a key file."""
+    """Content of a key file."""
 
     model_config = ConfigDict(val_json_bytes="base64")
 

@@ -42,7 +42,7 @@ class Keyring:
         return private_key_in(place, pem)
 
     def document(self, name: str, make: Callable[[], bytes]) -> tuple[str, bytes]:
-        """Where the PEM of that name was found, and its content, which `make` gives if there is none.
+        """Return the place of the PEM of that name and its content, which `make` gives if there is none.
 
         Raises: BadKey when the file can be neither read nor made.
         """
@@ -56,7 +56,7 @@ class Keyring:
         return secret_in(*self._found_or_made(name, name, lambda: new_hex("").encode()))
 
     def find(self, name: str, file: str) -> tuple[str, bytes] | None:
-        """Where the key of that name is, and its content; None where there is none yet.
+        """Return the place of the key of that name and its content; None where there is none yet.
 
         Raises: BadKey when it cannot be read.
         """

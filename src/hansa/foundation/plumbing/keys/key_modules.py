@@ -41,7 +41,7 @@ class KeyModuleUnavailable(Unavailable):
 
 
 class KeyAddress(msgspec.Struct, frozen=True):
-    """Where a key is: the label of a token and the label of the key in it."""
+    """Address of a key: the label of a token and the label of the key in it."""
 
     text: str
     token: str
@@ -98,7 +98,7 @@ class ModuleKey(Ed25519PrivateKey):
 
 
 def _with_key(address: KeyAddress, use: Any) -> bytes:
-    """What `use(session, label)` gives, with a session that is open. Raises: BadKey, KeyModuleUnavailable."""
+    """Return the value of `use(session, label)`, with a session that is open. Raises: BadKey, KeyModuleUnavailable."""
     library = _library()
     with _lock:
         for is_last in (False, True):

@@ -1,7 +1,7 @@
 """A database belongs to one registry: its name, its trust domain and the fingerprints of its keys are recorded in it.
 
 - They are recorded in the transaction that founds the book, and compared at every start and by every command.
-- A process with another name, trust domain or key changes nothing: it would sign and seal what the others cannot verify.
+- A process with another name, trust domain or key changes nothing: the others could not verify its signatures and seals.
 - The internal API key is not part of the identity: it may be replaced at any time.
 """
 
@@ -120,7 +120,7 @@ async def require_adoptable(tx: Tx, trust_domain: str, ledger_id: str) -> Regist
 
 
 async def replace_identity(tx: Tx, own: RegistryIdentity) -> list[str]:
-    """Record this name and these keys in place of the present ones; returns what changed, in words.
+    """Record this name and these keys in place of the present ones; returns the changes, in words.
 
     Raises: DatabaseOfAnother.
     """

@@ -32,19 +32,19 @@ class Seal:
         return nonce + self._cipher.encrypt(nonce, secret, purpose.encode())
 
     def open(self, sealed: bytes, purpose: str) -> bytes:
-        """What was sealed for this purpose. Raises: BadSeal."""
+        """Return the secret that was sealed for this purpose. Raises: BadSeal."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], purpose.encode())
         except (InvalidTag, ValueError):
             raise BadSeal(f"What was sealed for {purpose!r} does not open with the key {KEY_NAME}.") from None
 
     def close_under(self, key: str, secret: bytes, purpose: str) -> bytes:
-        """As `close`, under a key derived from this text as well: without the text it does not open."""
+        """Seal a secret, like `close`, under a key derived from this text as well: without the text it does not open."""
         nonce = os.urandom(NONCE_BYTES)
         return nonce + self._under(key).encrypt(nonce, secret, purpose.encode())
 
     def open_under(self, key: str, sealed: bytes, purpose: str) -> bytes:
-        """What was sealed under this text for this purpose. Raises: BadSeal."""
+        """Return the secret that was sealed under this text for this purpose. Raises: BadSeal."""
         try:
             return self._under(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], purpose.encode())
         except (InvalidTag, ValueError):

@@ -1,6 +1,6 @@
 """Columns of sealed secrets, as their rooms declare them, and how they are sealed anew under another sealing key.
 
-What was sealed for minutes or a day beside a request (kept answers, links, form keys) has no column here: it expires.
+Secrets sealed for minutes or a day beside a request (kept answers, links, form keys) have no column here: they expire.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 
 class SealedColumn(msgspec.Struct, frozen=True):
-    """A column of a table; `purpose` gives what the value of a row was sealed for, from its key in the column `key`."""
+    """A column of a table; `purpose` gives the sealing purpose of a row's value, from its key in the column `key`."""
 
     table: str
     key: str

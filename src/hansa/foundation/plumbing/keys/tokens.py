@@ -55,7 +55,7 @@ _FORMS = {
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What a verified token says. `expires_at` is in epoch seconds."""
+    """Claims of a verified token. `expires_at` is in epoch seconds."""
 
     subject: str
     expires_at: int

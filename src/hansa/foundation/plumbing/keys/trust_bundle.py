@@ -2,8 +2,8 @@
 
 - A bundle names its trust domain in each root. A root of another domain makes the whole bundle unreadable.
 - A leaf counts when it carries exactly one URI, a SPIFFE id of this domain, and one of the roots signed it.
-- The thumbprint is the SHA-256 of the roots in DER, sorted and joined: of a single root what `openssl x509 -fingerprint
-  -sha256` prints, in lower-case hexadecimal digits without colons.
+- The thumbprint is the SHA-256 of the roots in DER, sorted and joined: of a single root the output of `openssl x509 -fingerprint
+  -sha256`, in lower-case hexadecimal digits without colons.
 """
 
 import json
@@ -47,7 +47,7 @@ class TrustBundle:
 
     @cached_property
     def thumbprint(self) -> str:
-        """What names exactly these roots: 64 hexadecimal digits."""
+        """Fingerprint of exactly these roots: 64 hexadecimal digits."""
         return sha256(b"".join(sorted(root.public_bytes(Encoding.DER) for root in self.roots))).hexdigest()
 
     @cached_property
@@ -57,7 +57,7 @@ class TrustBundle:
 
     @property
     def subjects(self) -> frozenset[tuple[bytes, bytes]]:
-        """By what a chain finds each root: its subject and its key identifier."""
+        """Subject and key identifier of each root, by which a chain finds it."""
         return frozenset((root.subject.public_bytes(), _key_id(root)) for root in self.roots)
 
     def spiffe(self) -> dict[str, Any]:

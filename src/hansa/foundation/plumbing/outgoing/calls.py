@@ -1,4 +1,4 @@
-"""Calls to other hosts, each with a deadline for the whole of it and a cap on what is taken in.
+"""Calls to other hosts, each with a deadline for the whole of it and a cap on the size of the answer.
 
 - Only public hosts are called, by https. Each call says who named its address: OUTGOING_ALLOW_HOSTS lists further hosts for
   addresses that the operator named, OUTGOING_ALLOW_USER_HOSTS those for addresses that users named.
@@ -45,7 +45,7 @@ CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
 class NamedBy(Enum):
     """Origin of the address of a call, which decides the list of further hosts that it may reach.
 
-    `OPERATOR`: settings, peers and what registries publish of themselves. `USER`: webhooks, cards and services of agents.
+    `OPERATOR`: settings, peers and the documents that registries publish of themselves. `USER`: webhooks, cards and services of agents.
     """
 
     OPERATOR = "operator"
@@ -65,7 +65,7 @@ class CallLimits(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a host answered, whatever its status. Names in `headers` are lower-case."""
+    """Answer of a host, whatever its status. Names in `headers` are lower-case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)

@@ -57,7 +57,7 @@ class AnswerTooLarge(OutgoingTrouble):
 
 
 class AnswerUnreadable(OutgoingTrouble):
-    """What came is not HTTP, or has an encoding that was not asked for."""
+    """The answer is not HTTP, or has an encoding that was not requested."""
 
     reason = "answer_unreadable"
 

@@ -1,9 +1,9 @@
-"""The SPIFFE Workload API: what a SPIRE agent on this machine certifies the registry with (SPIFFE Workload API, section 5).
+"""The SPIFFE Workload API: the certificate that a SPIRE agent on this machine issues to the registry (SPIFFE Workload API, section 5).
 
 - One stream (`FetchX509SVID`) on a Unix socket. The agent sends the certificate, its key and the roots together, and sends them
   again when one of them changes. The stream is opened again after each end, with a pause that doubles.
 - Of several identities the one of the registry counts, compared as it is written; the others are left aside.
-- What was received counts until its end, also while the agent is out of reach. What cannot be used replaces nothing.
+- A received certificate counts until its end, also while the agent is out of reach. An unusable one replaces nothing.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class AgentUnreachable(OutsideTrouble):
 
 
 class IdentityUnusable(OutsideTrouble):
-    """What the agent sent has no usable certificate of this registry; the message is one line."""
+    """The agent sent no usable certificate of this registry; the message is one line."""
 
 
 @dataclass(frozen=True)

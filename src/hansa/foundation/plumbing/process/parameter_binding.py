@@ -1,8 +1,8 @@
-"""Calling a function with what it asks of a request: dependencies, headers, query members and a parsed body.
+"""Calling a function with the parts of a request that it declares: dependencies, headers, query members and a parsed body.
 
 How each parameter is found is worked out once, when the route is declared. It understands a model of the JSON body,
-which may be absent, headers, a member of the path, query members or a model of them, the request itself and dependencies made of these but the body: what it does
-not understand is a TypeError.
+which may be absent, headers, a member of the path, query members or a model of them, the request itself and dependencies made of these but the body: anything
+else is a TypeError.
 """
 
 import inspect
@@ -36,7 +36,7 @@ def found_at_once(find: Callable[[Request], _Found]) -> Callable[[Request], Awai
 
 
 def found_in_process(find: Callable[[Request], _Found]) -> Callable[[Request], Awaitable[_Found]]:
-    """As `found_at_once`, of what is the same for every request that one process serves."""
+    """Return a dependency like that of `found_at_once`, for a value that is the same for every request that one process serves."""
     found = found_at_once(find)
     found.in_process = find  # type: ignore[attr-defined]
     return found
@@ -45,7 +45,7 @@ def found_in_process(find: Callable[[Request], _Found]) -> Callable[[Request], A
 def directly(dependency: Callable[..., Any], *, remembering: bool = False) -> Resolver:
     """A call of the coroutine function `dependency` with its parameters found in the request.
 
-    With `remembering` what is judged once for a request stays so (`evaluated_once`).
+    With `remembering` a dependency that is judged once for a request stays so (`evaluated_once`).
 
     Raises: TypeError.
     """

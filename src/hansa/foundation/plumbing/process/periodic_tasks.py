@@ -1,4 +1,4 @@
-"""Periodic tasks: what each process repeats for itself, such as showing the result of an audit that any process ran.
+"""Periodic tasks that each process repeats for itself, such as showing the result of an audit that any process ran.
 
 Work that one process does for all is a job.
 """

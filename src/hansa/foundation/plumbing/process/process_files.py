@@ -1,4 +1,4 @@
-"""Which processes serve a data directory: one file in DIR/serving for each `hansa serve`.
+"""Processes that serve a data directory: one file in DIR/serving for each `hansa serve`.
 
 - Its process holds a lock on the file as long as it lives, however it dies: a file that is not locked says nothing.
 - A signal goes only to the process that wrote the file, never to another one that has its number now.
@@ -112,7 +112,7 @@ def _ended(handle: int, seconds: float) -> bool:
 
 
 def _terminate_by_number(data_dir: Path, process: ServingProcess, seconds: float) -> bool:
-    """Where the system has no handles of processes, a moment passes between the check and the signal."""
+    """Terminate the process by its number, where the system has no handles of processes: a moment passes between the check and the signal."""
     path = _path(data_dir / FOLDER, process.pid)
     deadline = monotonic() + seconds
     if _live(path) == process:
@@ -141,7 +141,7 @@ def _written(folder: Path, process: ServingProcess) -> tuple[Path, int]:
 
 
 def _live(path: Path) -> ServingProcess | None:
-    """What the file says, while its process lives."""
+    """Return the content of the file, while its process lives."""
     try:
         with path.open() as file:
             if not _is_locked(file.fileno()):

@@ -1,4 +1,4 @@
-"""What one serving process holds, and how a route gets it.
+"""Values that one serving process holds, and how a route gets them.
 
 A `Slot` is a place for one value in each process:
 
@@ -57,7 +57,7 @@ class Slot(msgspec.Struct, Generic[T], frozen=True, eq=False):
 
 
 class Filling(msgspec.Struct, frozen=True):
-    """What a room puts into a slot."""
+    """Value that a room puts into a slot."""
 
     slot: Slot[Any]
     value: Any

@@ -1,7 +1,7 @@
 """The settings of a registry: environment variables, or lines of a settings file, each with a working default.
 
-A bad value stops the start with one line that names the variable, the value and what is allowed. `values` holds what is
-allowed, `model` the settings, `federation` those on other registries, `jurisdiction` the file that one of them names,
+A bad value stops the start with one line that names the variable, the value and the allowed values. `values` holds the allowed
+values, `model` the settings, `federation` those on other registries, `jurisdiction` the file that one of them names,
 `spelling` finds names that are close to one, `file` reads a settings file, `secrets_shown` hides secrets.
 """
 

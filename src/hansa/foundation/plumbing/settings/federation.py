@@ -1,4 +1,4 @@
-"""Settings of what other registries are trusted with, licences at crossing and the scores of peers, and of the jurisdiction."""
+"""Settings of the trust in other registries, licences at crossing and the scores of peers, and of the jurisdiction."""
 
 from decimal import Decimal
 from pathlib import Path

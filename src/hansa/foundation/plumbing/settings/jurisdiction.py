@@ -15,7 +15,7 @@ RegulatedAction = Literal["exchange.listing", "exchange.ipo", "fiat.lane", "regi
 
 
 class JurisdictionProfile(LazyModel):
-    """What the file holds; all members are required."""
+    """Content of the file; all members are required."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -32,9 +32,9 @@ def read_profile(path: Path) -> JurisdictionProfile:
 
 
 def profile_file(value: object) -> object:
-    """The path as it is, after the file was read and found valid.
+    """Return the path unchanged, after the file was read and found valid.
 
-    Raises: ValueError with what is allowed and the first error.
+    Raises: ValueError with the allowed values and the first error.
     """
     if isinstance(value, str):
         try:

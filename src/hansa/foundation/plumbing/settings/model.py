@@ -281,17 +281,17 @@ class Settings(FederationSettings, BaseSettings):
 
     @property
     def base_url(self) -> str:
-        """What the registry calls itself, without a trailing slash."""
+        """Address of the registry for its users, without a trailing slash."""
         return self.public_base_url or f"http://{self.host}:{self.port}"
 
     @property
     def federation_url(self) -> str:
-        """What other registries and services dial over mutual TLS, without a trailing slash."""
+        """Address that other registries and services dial over mutual TLS, without a trailing slash."""
         return self.federation_base_url or f"https://{bracketed(self.host)}:{self.federation_port}"
 
     @property
     def federation_address(self) -> str | None:
-        """What peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
+        """Address that peers dial: the registry's own listener, or that of a proxy (FEDERATION_BASE_URL); None: no peer can."""
         is_reachable = self.federation_port is not None or self.federation_base_url is not None
         return self.federation_url if is_reachable and self.has_identity else None
 
@@ -335,7 +335,7 @@ def _one_line(error: ErrorDetails) -> str:
 
 
 def _shown(variable: str, value: object) -> str:
-    """The value, without what may be a password; of a malformed address nobody knows where that stands."""
+    """Return the value without a possible password; in a malformed address its place is unknown."""
     if variable in ARE_A_SECRET:
         return "[hidden]"
     if variable not in HOLD_A_PASSWORD or not isinstance(value, str) or not set(value) & set("@?="):

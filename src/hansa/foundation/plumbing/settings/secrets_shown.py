@@ -16,7 +16,7 @@ _PASSWORD_IN_QUERY = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECAS
 
 
 def shown_value(name: str, value: str) -> str:
-    """The value of a variable without what is secret in it."""
+    """Return the value of a variable without its secrets."""
     if name in HOLD_A_PASSWORD:
         return _without_password(value)
     is_key = KEY_NAMES.fullmatch(name) is not None and not name.endswith("_FILE")

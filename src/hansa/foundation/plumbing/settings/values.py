@@ -1,4 +1,4 @@
-"""What values settings may have; each function returns the value, or raises ValueError with what is allowed."""
+"""Values that settings may have; each function returns the value, or raises ValueError with the allowed values."""
 
 import re
 from email.headerregistry import AddressHeader

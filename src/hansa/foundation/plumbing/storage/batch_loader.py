@@ -1,7 +1,7 @@
 """Lookups that come at the same moment share one statement.
 
 The next statement takes every key that came while the last one ran, so a lookup always reads after it was asked for:
-nothing is remembered between statements. Before it leaves, what has already arrived at the process is taken in.
+nothing is remembered between statements. Before it is sent, the requests that have already arrived at the process join it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ STEPS_OF_A_REQUEST = 3
 
 
 async def let_requests_arrive() -> None:
-    """Let the requests that have arrived come as far as what they ask for; returns at once where there are none."""
+    """Let the requests that have arrived come as far as their lookups; returns at once where there are none."""
     for _ in range(STEPS_OF_A_REQUEST):
         await asyncio.sleep(0)
 
@@ -31,7 +31,7 @@ class BatchLoader(Generic[Key, Found]):
         self._worker: asyncio.Task[None] | None = None
 
     def find(self, key: Key) -> "asyncio.Future[Found | None]":
-        """What `load` finds for `key`, read after this call. Raises, when it is awaited: what `load` raises."""
+        """Return the value that `load` finds for `key`, read after this call. Raises, when it is awaited: the errors of `load`."""
         future: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._worker is None or self._worker.done():

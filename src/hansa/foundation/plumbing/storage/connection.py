@@ -81,7 +81,7 @@ class DatabaseConnection(_Connection):
             raise CommitNotReplicated
 
     def be_released(self) -> None:
-        """Forget what the last user of the connection did."""
+        """Forget the acts of the connection's last user."""
         self._may_commit = self._has_given_up = False
 
     def _cancel_current_command(self, *waiters: "asyncio.Future[None]") -> None:

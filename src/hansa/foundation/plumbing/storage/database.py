@@ -3,7 +3,7 @@
 - A use case takes a `Tx` and never commits; the edge calls `act`, which commits before it returns.
 - Serialization failures and deadlocks repeat the whole transaction; a database out of reach is a 503.
 - A server that does not write is out of reach as well, and its connections are replaced.
-- What a process asks every few seconds has a connection beside the pool (`look_again`).
+- A statement that a process repeats every few seconds has a connection beside the pool (`look_again`).
 - Server timeouts are set on every connection: the defaults are all "never".
 - Commits wait for the synchronous standbys (`connection.py`).
 """
@@ -138,7 +138,7 @@ class Database:
         return await self.until_it_stands(once)
 
     async def execute(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `transaction`, for a single statement, which is a transaction of its own: one round trip instead of three."""
+        """Run a single statement, which is a transaction of its own: one round trip instead of the three of `transaction`."""
         async with self.pinned() as pinned:
             return await pinned.execute(statement)
 
@@ -160,7 +160,7 @@ class Database:
                 return await query(connection)
 
     async def read_replicated(self, query: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `read`, of rows that are signed or published: the synchronous standbys have them when this returns."""
+        """Read, like `read`, rows that are signed or published: the synchronous standbys have them when this returns."""
         with self._reached():
             async with self._connection() as connection:
                 require_replicated = connection.require_replicated
@@ -177,7 +177,7 @@ class Database:
                 return await statement(connection)
 
     async def query_again(self, statement: Callable[[Tx], Awaitable[Result]]) -> Result:
-        """As `query`, for statements that are repeated every few seconds, one after the other: half the work of one from the pool.
+        """Run a statement that is repeated every few seconds, one after the other: half the work of `query`, which uses the pool.
 
         Raises: Unavailable; the next call connects again.
         """
@@ -318,7 +318,7 @@ async def require_reachable(dsn: str, variable: str = "") -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in the words of the system or the server."""
+    """Return the cause of an error, in the words of the system or the server."""
     if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
         return "the server is read-only"
     if isinstance(error, TimeoutError):
@@ -331,7 +331,7 @@ def _reason(error: Exception) -> str:
 
 
 def address_of(dsn: str) -> str:
-    """Where the database is, without the password."""
+    """Return the address of the database, without the password."""
     parts = urlsplit(dsn)
     host = parts.netloc.rpartition("@")[2] or ",".join(parse_qs(parts.query).get("host", []))
     return f"{host}{parts.path}"

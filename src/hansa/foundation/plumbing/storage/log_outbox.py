@@ -1,4 +1,4 @@
-"""What becomes a leaf of the registry's tiled log: recorded in the transaction that causes it, by any room.
+"""Outbox of the registry's tiled log, whose rows become its leaves: recorded in the transaction that causes it, by any room.
 
 The sequencer of the log takes rows out once they are committed; the order of leaves is the order in which it sees them.
 """
@@ -24,7 +24,7 @@ SELECT kind, object_id, sha256, at FROM taken ORDER BY id
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """An object that the log is to prove: its kind, its id, and the hash of what its own route serves."""
+    """An object that the log is to prove: its kind, its id, and the hash of the document that its own route serves."""
 
     kind: str
     object_id: str
@@ -38,7 +38,7 @@ async def record_leaf(tx: Tx, kind: str, object_id: str, sha256: bytes) -> None:
 
 
 async def record_object(tx: Tx, kind: str, object_id: str, members: Mapping[str, Any]) -> None:
-    """As `record_leaf`, by the canonical JSON of the object."""
+    """Record a leaf, like `record_leaf`, by the canonical JSON of the object."""
     await record_leaf(tx, kind, object_id, digest(members))
 
 

@@ -3,7 +3,7 @@
 - Migrations go forward only. Both are applied at start, under one lock, so that several processes may start together.
 - The first migration is the baseline, a page of SQL for each room. A database at the last of the migrations before it is
   stamped; an older one is refused.
-- A migration never calls what an SQL file creates: on an empty database every migration runs before the first file.
+- A migration never calls a function of an SQL file: on an empty database every migration runs before the first file.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ _RIGHTS_OF_THE_ROLE = (
 
 
 class Migrated(msgspec.Struct, frozen=True):
-    """What was applied to a database, in order; both are empty when it was current."""
+    """Migrations and SQL files applied to a database, in order; both are empty when it was current."""
 
     migrations: tuple[str, ...] = ()
     sql_files: tuple[str, ...] = ()
@@ -87,12 +87,12 @@ async def migrate(
 
 
 async def has_schema(dsn: str) -> bool:
-    """Whether a registry was ever started on this database."""
+    """Return whether a registry was ever started on this database."""
     return await present_schema(dsn) is not None
 
 
 def migrations_directory() -> Path:
-    """Where the revisions lie: in the package, or beside it in a checkout."""
+    """Return the directory of the revisions: in the package, or beside it in a checkout."""
     inside = Path(hansa.__file__).parent / "migrations"
     return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "migrations"
 
@@ -159,7 +159,7 @@ async def _version(connection: "asyncpg.Connection[asyncpg.Record]") -> str | No
 
 
 def _refusal_of_the_server(error: Exception) -> str | None:
-    """Why the schema cannot be changed, where that is an expected failure, and what to do about it."""
+    """Return the reason why the schema cannot be changed, where that is an expected failure, and the remedy."""
     from psycopg.errors import InsufficientPrivilege
 
     cause = getattr(error, "orig", None) or error

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 
 class Question(msgspec.Struct, frozen=True):
-    """Whether there is work, as a statement that reads one row with one boolean.
+    """Statement that reads one row with one boolean: whether there is work.
 
     It has no parameters: with some, the server would plan the statement of several questions anew for each of the first times.
     """

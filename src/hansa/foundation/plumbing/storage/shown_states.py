@@ -1,6 +1,6 @@
-"""States of what is shown of an agent: an answer that was made from a state is right while the state is the same.
+"""States of the data shown of an agent: an answer that was made from a state is right while the state is the same.
 
-Each room states in SQL what of its rows a page shows; the states of several rooms, and of several agents, are read in one
+Each room states in SQL the values of its rows that a page shows; the states of several rooms, and of several agents, are read in one
 statement. A state is made of row versions (`xmin`), so that no state comes back after a change.
 """
 
@@ -16,7 +16,7 @@ States: TypeAlias = Mapping[str, str | None]
 
 
 class ShownState(msgspec.Struct, frozen=True):
-    """One part of what is shown: an SQL expression of type text that reads `asked.did`."""
+    """One part of the data shown: an SQL expression of type text that reads `asked.did`."""
 
     expression: str
 

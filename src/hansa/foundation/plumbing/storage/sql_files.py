@@ -8,7 +8,7 @@
 - Files are applied layer by layer. `-- after: owner/file.sql` in the comment at the beginning puts a file behind another
   one of the same owner or of a layer below.
 - The files whose checksum changed are applied in one transaction: all of them or none.
-- A file that was removed leaves what it created: an older process may still use it.
+- Functions, triggers and views of a removed file stay: an older process may still use it.
 """
 
 import re

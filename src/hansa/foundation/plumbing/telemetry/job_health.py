@@ -40,11 +40,11 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class OutsideTrouble(Exception):
-    """What failed lies outside this process, and the message says all of it: it is logged in one line."""
+    """The cause of the failure lies outside this process, and the message says all of it: it is logged in one line."""
 
 
 class JobHealth:
-    """What the last tries of each job of this process came to."""
+    """Outcome of the last tries of each job of this process."""
 
     def __init__(self) -> None:
         self._failing: dict[str, FailingJob] = {}

@@ -1,6 +1,6 @@
 """A line: one open WebSocket of this process, written to without a task of its own.
 
-What goes to many is framed once (`text_frame`) and its bytes are put on every line: a server's frames carry no mask, so
+A message to many is framed once (`text_frame`) and its bytes are put on every line: a server's frames carry no mask, so
 they are alike for all. The HTTP door supplies the line of a connection under `LINE` in the extensions of its scope.
 """
 

@@ -2,7 +2,7 @@
 
 - Lines of level warning and above are of a kind by their event and code; so are answers with a status of 400 and above,
   whatever their level. Everything else is written as it comes.
-- What was left out is counted in the next line of its kind, or by a line of its own when none comes within a second.
+- The omitted lines are counted in the next line of its kind, or by a line of its own when none comes within a second.
 """
 
 import logging
@@ -22,7 +22,7 @@ Kind: TypeAlias = tuple[object, ...]
 
 
 class Seen(msgspec.Struct):
-    """One kind of line: when one was written last, and what was left out since."""
+    """One kind of line: when one was written last, and how many were left out since."""
 
     level: int
     written_at: float
@@ -93,7 +93,7 @@ _log = logging.getLogger("hansa.log_noise")
 
 
 def _kind_of(record: logging.LogRecord) -> Kind | None:
-    """What a line is counted under; None where it is always written."""
+    """Return the kind under which a line is counted; None where it is always written."""
     if record.name == _log.name:
         return None
     event: dict[str, Any] = record.msg if isinstance(record.msg, dict) else {"event": record.msg}

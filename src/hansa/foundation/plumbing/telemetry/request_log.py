@@ -1,7 +1,7 @@
 """The lines that the log has for requests: one each, at level info, written in batches off the path of the answers.
 
 - The structured logger takes as long for a line as a hot route takes for its answer; these lines are formatted by hand.
-- What was answered in the last tenth of a second before a kill may be missing; an orderly stop writes everything.
+- The requests of the last tenth of a second before a kill may be missing; an orderly stop writes everything.
 - The query of a path is never written, and no path of a route that takes a secret in its path.
 """
 
@@ -58,7 +58,7 @@ class RequestLog:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has gathered. A log that cannot be written loses lines; requests are answered all the same."""
+        """Write the gathered lines. A log that cannot be written loses lines; requests are answered all the same."""
         if self._due is not None:
             self._due.cancel()
             self._due = None

@@ -1,4 +1,4 @@
-"""What administrators did, kept for good: who, by which credential, what, to whom, and why.
+"""Acts of administrators, kept for good: author, credential, act, subject and reason.
 
 - An act is recorded in the transaction that carries it out: there is no act without its row, and no row without its act.
 - Rows are never changed or deleted; the database refuses it. Hence no personal data belongs in them: name people and
@@ -47,7 +47,7 @@ class AdminAct(msgspec.Struct, frozen=True):
 
 
 class AdminActFilter(msgspec.Struct, frozen=True):
-    """Which acts, newest first; what is None is not asked for."""
+    """Filter of acts, newest first; None in a member matches every act."""
 
     developer_id: int | None
     act: str | None
@@ -59,7 +59,7 @@ class AdminActFilter(msgspec.Struct, frozen=True):
 async def record_admin_act(
     tx: Tx, developer: Developer, *, act: str, subject: str, reason: str | None = None
 ) -> None:
-    """Record what the administrator does in this transaction.
+    """Record the act of the administrator in this transaction.
 
     `act` is a word of dots and underscores such as `agent.suspend`, `subject` the DID or id it is done to, at most 512
     characters, `reason` at most 2000; an empty one is none. Raises: AreasWithheld.
@@ -77,7 +77,7 @@ async def record_admin_act(
 
 
 async def record_operator_act(tx: Tx, *, act: str, subject: str, reason: str | None = None) -> None:
-    """Record what the operator does at the command line in this transaction."""
+    """Record the act of the operator at the command line in this transaction."""
     await tx.execute(_RECORD, None, "command line", act, subject, reason or None)
 
 

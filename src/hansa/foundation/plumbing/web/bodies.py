@@ -1,9 +1,9 @@
-"""The body guard: what every JSON or form body must be before any route sees it.
+"""The body guard: checks of every JSON or form body before any route sees it.
 
 - Size is capped while reading; depth at 64; no duplicate keys, NaN, infinities, NUL, lone surrogates or numbers of
   thousands of digits; UTF-8 without a byte order mark. Anything else is a 413, 415 or 422 with one sentence.
 - The body is parsed once; the route gets the same object.
-- Who asks is judged, and counted by the limits, before the body is read.
+- The caller is judged, and counted by the limits, before the body is read.
 """
 
 import json
@@ -267,7 +267,7 @@ def _bounded_decimal(text: str) -> Decimal:
 
 
 def _require_storable(value: Any) -> None:
-    """Escapes can smuggle in what plain UTF-8 cannot: NUL and lone surrogates."""
+    """Refuse characters that escapes can bring in and plain UTF-8 cannot: NUL and lone surrogates. Raises: BodyInvalid."""
     if isinstance(value, str):
         if "\x00" in value:
             raise BodyInvalid("The body contains a NUL character.")

@@ -1,4 +1,4 @@
-"""The optimistic check of a caller: what to do when it may have changed since this process read it (decision 0209).
+"""The optimistic check of a caller, and the second check when it may have changed since this process read it (decision 0209).
 
 `compared_agent_caller` accepts an agent as it was read last, and the transaction compares its version. Every other answer comes
 after `confirm_caller`, which reads the agent now.
@@ -12,7 +12,7 @@ from hansa.foundation.values.errors import Unavailable
 
 
 class CallerChanged(Exception):
-    """The agent is no longer what this process had read: the request is judged again from its beginning."""
+    """The agent has changed since this process read it: the request is judged again from its beginning."""
 
 
 async def confirm_caller(request: Request) -> None:

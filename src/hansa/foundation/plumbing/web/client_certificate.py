@@ -27,7 +27,7 @@ _BYTE_SEQUENCE = re.compile(r":([A-Za-z0-9+/]+={0,2}):", re.ASCII)
 
 
 def shown_certificate(request: Request) -> x509.Certificate | None:
-    """The client's certificate, not judged, or None. Raises: Unauthorized when what is forwarded is none."""
+    """Return the client's certificate, not judged, or None. Raises: Unauthorized when the forwarded text is no certificate."""
     tls = request.scope.get("extensions", {}).get("tls")
     if tls is not None:
         return _of_connection(tls["client_cert_chain"][0])

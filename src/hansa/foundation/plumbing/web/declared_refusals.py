@@ -1,4 +1,4 @@
-"""What a dependency raises: the description of each route that has the dependency lists these refusals."""
+"""Refusals that a dependency raises: the description of each route that has the dependency lists them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ _Dependency = TypeVar("_Dependency", bound=Callable[..., Any])
 def refuses_with(
     *refusals: type[Refused], asking: Slot[Any] | None = None
 ) -> Callable[[_Dependency], _Dependency]:
-    """Mark a function with what it raises; `asking` is the slot of a function that it calls, marked as well."""
+    """Mark a function with the refusals that it raises; `asking` is the slot of a function that it calls, marked as well."""
 
     def marked(dependency: _Dependency) -> _Dependency:
         dependency.refusals = refusals  # type: ignore[attr-defined]
@@ -25,13 +25,13 @@ def refuses_with(
 
 
 def refusals_of(dependant: Dependant, runtime: Runtime) -> list[type[Refused]]:
-    """What the dependencies of a route raise, each class once, in the order in which they are judged."""
+    """Return the refusals that the dependencies of a route raise, each class once, in the order in which they are judged."""
     found = (refusal for called in _called_by(dependant) for refusal in raised_by(called, runtime))
     return [*dict.fromkeys(found)]
 
 
 def raised_by(called: Any, runtime: Runtime) -> Iterator[type[Refused]]:
-    """What one function is marked with, and what the function in its slot is marked with."""
+    """Yield the refusals that one function is marked with, and those of the function in its slot."""
     yield from getattr(called, "refusals", ())
     asking: Slot[Any] | None = getattr(called, "asking", None)
     if asking is not None:

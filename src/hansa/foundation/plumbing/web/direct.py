@@ -1,7 +1,7 @@
 """Hot routes: the same declarations as everywhere, with their dependencies called directly.
 
 The framework solves a route's dependencies anew for every request, which costs several times the work of the money
-routes. A `DirectRoute` works them out once, for its first request; OpenAPI sees no difference. What it does not
+routes. A `DirectRoute` works them out once, for its first request; OpenAPI sees no difference. A declaration that it does not
 understand is a TypeError, which a test raises for every route of the service.
 """
 
@@ -117,7 +117,7 @@ class DirectMember(msgspec.Struct, frozen=True):
 
 
 def direct_members(routers: Iterable[APIRouter], prefix: str) -> dict[tuple[str, str, str], DirectMember]:
-    """The direct routes among these routers that have one parameter before the last part, by method and what is around it."""
+    """Return the direct routes of these routers that have one parameter before the last part, by method and the text around it."""
     return {
         (method, *_around(prefix + route.path)): _member_of(prefix + route.path, route)
         for route in _direct_routes(routers)
@@ -140,7 +140,7 @@ def _around(path: str) -> tuple[str, str]:
 
 
 class DirectTree(msgspec.Struct, frozen=True):
-    """A direct route of what is below a prefix: `path` is its template, which ends in `{name:path}`, or in `{name}` for one part alone."""
+    """A direct route below a prefix: `path` is its template, which ends in `{name:path}`, or in `{name}` for one part alone."""
 
     method: str
     path: str

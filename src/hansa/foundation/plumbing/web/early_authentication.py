@@ -1,6 +1,6 @@
-"""Judging who asks before the body is read, and only once for a request.
+"""Judging the caller before the body is read, and only once for a request.
 
-The framework reads and parses the body first. So that a request without a credential costs no parsing, what is marked
+The framework reads and parses the body first. So that a request without a credential costs no parsing, a dependency marked
 with `evaluated_once` is called before, and remembered for when the framework calls it.
 """
 

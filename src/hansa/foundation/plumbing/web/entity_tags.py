@@ -1,9 +1,9 @@
-"""Entity tags: who has the answer already gets a 304, and who would overwrite what it has not seen is refused.
+"""Entity tags: a client that has the answer already gets a 304; a client that would overwrite an unread state is refused.
 
 - A tag is strong (RFC 9110, 8.8.1): it holds a hash of the answer's bytes, so two answers with one tag are the same
   answer, and a 304 hides nothing.
-- The tag of what can be changed says before a point which state it shows, and after it which of the answers of that state
-  it is: a response may also contain what the registry records besides. If-None-Match is judged by the whole tag. If-Match is
+- The tag of a document that can be changed says before a point which state it shows, and after it which of the answers of that state
+  it is: a response may also contain other records of the registry. If-None-Match is judged by the whole tag. If-Match is
   there against lost updates (RFC 9110, 13.1.1) and is judged by the state alone, since no write can lose the rest. A weak
   tag matches no write, as the RFC wants it.
 - A secret has a version, which the object that holds it shows. A request that replaces the secret may name it as a tag in
@@ -87,7 +87,7 @@ def require_version(if_match: str | None, version: str) -> None:
 
 
 def require_match(if_match: str, state: str) -> None:
-    """What is to be changed is in the state that the caller has read. Raises: PreconditionFailed."""
+    """Require the state that the caller has read, before a change. Raises: PreconditionFailed."""
     present = f'"{_hash(state.encode())}{STATE_ENDS}'
     named = (tag for mark, tag in _TAG.findall(if_match) if not mark)
     if if_match.strip() != "*" and not any(tag.startswith(present) for tag in named):

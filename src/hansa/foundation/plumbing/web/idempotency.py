@@ -60,7 +60,7 @@ class Repeatable(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> bytes:
-        """What the record is filed under: the SHA-256 of caller, route and key."""
+        """Key of the record: the SHA-256 of caller, route and key."""
         return sha256(f"{self.caller}\n{self.route}\n{self.key}".encode()).digest()
 
 
@@ -69,7 +69,7 @@ async def once(
 ) -> Response:
     """Carry out `use_case`, or repeat its answer with `Idempotent-Replayed: true`.
 
-    Raises: KeyReused, KeyInProgress, and what the use case raises.
+    Raises: KeyReused, KeyInProgress, and the errors of the use case.
     """
 
     async def recalled_or_done(tx: Tx) -> tuple[str, bool]:
@@ -101,7 +101,7 @@ async def recall(tx: Tx, request: Repeatable) -> str | None:
 
 
 async def recall_each(tx: Tx, requests: Sequence[Repeatable]) -> list[str | KeyReused | KeyInProgress | None]:
-    """As `recall`, for requests with keys that differ; a refusal stands in the place of its request."""
+    """Recall the answers, like `recall`, of requests with keys that differ; a refusal takes the place of its request."""
     row = await tx.fetchrow(
         "SELECT * FROM plumbing_recall($1, $2)", [request.scope for request in requests], WINDOW_HOURS
     )
@@ -126,7 +126,7 @@ async def remember(tx: Tx, request: Repeatable, answer: str) -> None:
 
 
 async def remember_each(tx: Tx, answers: Sequence[tuple[Repeatable, str]]) -> None:
-    """As `remember`, for many requests."""
+    """Remember the answers, like `remember`, of many requests."""
     await tx.execute(
         "SELECT plumbing_remember($1, $2, $3)",
         [request.scope for request, _ in answers],

@@ -1,4 +1,4 @@
-"""Which member of a request is invalid, as its sender wrote it: without names of models, unions or validators."""
+"""Name of the invalid member of a request, as its sender wrote it: without names of models, unions or validators."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class InvalidMember(NamedTuple):
 
 
 def without_type(message: str) -> str:
-    """What is expected, in a message of pydantic, without the type that the member has in the code."""
+    """Return the expectation in a message of pydantic, without the type that the member has in the code."""
     return message.removeprefix("Value error, ").removeprefix("String should have ")
 
 
@@ -47,5 +47,5 @@ def _members(path: Sequence[Any], value: Any, *, is_missing: bool) -> Iterator[A
 
 
 def _printable(text: str) -> str:
-    """Some messages and names quote what was sent, line breaks and all."""
+    """Return the text with `?` for unprintable characters: some messages and names quote the request, line breaks and all."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)[:SHOWN_MAX_CHARACTERS]

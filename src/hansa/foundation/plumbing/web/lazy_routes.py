@@ -59,7 +59,7 @@ def include(including: APIRouter, *included: APIRouter) -> None:
 def routes_below(
     prefix: str, router: APIRouter, including: APIRouter | None = None, **declared: Any
 ) -> Iterator[BaseRoute]:
-    """The routes of a router under `prefix`; `declared` replaces what each declared of the same name."""
+    """Yield the routes of a router under `prefix`; `declared` replaces the declarations of the same name on each."""
     for route in router.routes:
         if isinstance(route, LazyRoute):
             yield route.below(prefix, including or APIRouter(), **declared)

@@ -150,7 +150,7 @@ def client_address(request: HTTPConnection) -> str:
 
 
 def client_site(request: HTTPConnection) -> str:
-    """As `client_address`, for what one client could repeat from many addresses: an IPv6 address stands for its /48."""
+    """Return the address, like `client_address`, against acts that one client could repeat from many addresses: an IPv6 address stands for its /48."""
     return network_of(_address_of(request), SITE_BITS)
 
 

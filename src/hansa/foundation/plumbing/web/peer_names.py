@@ -1,7 +1,7 @@
 """Names of peers in paths: `{name:peer}` in a route.
 
 A peer is addressed by its registry name, its trust domain or its ledger id. The ledger id of an operator registry,
-`<trust domain>/registry/<name>`, holds slashes, percent-encoded in a request (Specification 6 W 3). What follows the name in a
+`<trust domain>/registry/<name>`, holds slashes, percent-encoded in a request (Specification 6 W 3). The text after the name in a
 path, such as an act, is not part of it.
 """
 

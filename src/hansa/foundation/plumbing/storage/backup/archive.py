@@ -35,7 +35,7 @@ class BadBackup(Exception):
 
 
 class Position(LazyModel):
-    """What the backup holds: everything that was acknowledged before `taken_at`, and before `lsn` was written."""
+    """Content of the backup: everything that was acknowledged before `taken_at`, and before `lsn` was written."""
 
     taken_at: str
     lsn: str
@@ -52,7 +52,7 @@ class Table(LazyModel):
 
 
 class Manifest(LazyModel):
-    """What is in the file."""
+    """Content of the file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -95,7 +95,7 @@ class Writer:
         self._add(f"{table}/{self._pieces:08}.gz", gzip.compress(content, COMPRESSION, mtime=0))
 
     def finish(self, manifest: bytes, keys: bytes | None) -> None:
-        """Add what makes the file whole."""
+        """Add the manifest, the keys and the trailer, which complete the file."""
         self._add(MANIFEST, manifest)
         if keys is not None:
             self._add(KEYS, keys)
@@ -229,5 +229,5 @@ def written(manifest: Manifest) -> bytes:
 
 
 def digest_of(manifest: bytes) -> bytes:
-    """What the keys in the file are bound to."""
+    """Digest that the keys in the file are bound to."""
     return sha256(manifest).digest()

@@ -71,7 +71,7 @@ async def tables_of(connection: "asyncpg.Connection[asyncpg.Record]") -> dict[st
 async def read_tables(
     connection: "asyncpg.Connection[asyncpg.Record]", writer: Writer
 ) -> tuple[dict[str, Table], dict[str, int]]:
-    """Write the content of every table that the transaction sees; returns what was written, and the sequences.
+    """Write the content of every table that the transaction sees; returns the tables written, and the sequences.
 
     Sequences are read afterwards: they are never behind the rows.
     """

@@ -1,4 +1,4 @@
-"""Which account PostgreSQL runs as: the service's own, or an ordinary one when the service is root."""
+"""Account that PostgreSQL runs as: the service's own, or an ordinary one when the service is root."""
 
 import os
 import pwd
@@ -25,7 +25,7 @@ class ServerAccount(msgspec.Struct, frozen=True):
         return self.uid == os.geteuid()
 
     def take_over(self, path: Path) -> None:
-        """Make the account the owner of `path` itself, never of what a link points to."""
+        """Make the account the owner of `path` itself, never of the target of a link."""
         if not self.is_own:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 

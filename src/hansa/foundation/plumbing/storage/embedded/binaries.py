@@ -1,4 +1,4 @@
-"""Where the PostgreSQL programs lie; the package that brings them is never executed."""
+"""Location of the PostgreSQL programs; the package that brings them is never executed."""
 
 import hashlib
 import importlib.metadata
@@ -41,7 +41,7 @@ def version() -> str:
 
 
 def digest() -> str:
-    """Digest of what the package's own list says of its files: two builds of one version differ in it."""
+    """Digest of the package's own list of its files: two builds of one version differ in it."""
     listed = importlib.metadata.distribution(DISTRIBUTION).read_text("RECORD") or ""
     files = sorted(line for line in listed.splitlines() if "/pginstall/" in line or ".libs/" in line)
     return hashlib.sha256("\n".join(files).encode()).hexdigest()[:16]

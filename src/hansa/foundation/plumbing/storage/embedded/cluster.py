@@ -165,7 +165,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 async def _complaint_of(command: list[str], descriptors: tuple[int, ...], given: str = "") -> str | None:
-    """Run a command to its end, with what is `given` to read; its last words if it failed."""
+    """Run a command to its end, with `given` as its input; returns its last words if it failed."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,

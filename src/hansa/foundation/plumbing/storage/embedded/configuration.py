@@ -88,7 +88,7 @@ def render(socket_directory: Path, binaries_version: str) -> bytes:
 
 
 def socket_directory(cluster: Path) -> Path | None:
-    """Where the server that was started last put its socket; None when the file does not say."""
+    """Return the socket directory of the server that was started last; None when the file does not name it."""
     try:
         found = re.search(
             rb"^unix_socket_directories = '\"(.*)\"'$",

@@ -1,4 +1,4 @@
-"""What lies where in the data directory, and the address that follows from it."""
+"""Layout of the data directory, and the address that follows from it."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What the operating system knows about a PostgreSQL server.
+"""Facts of the operating system about a PostgreSQL server.
 
 - A zombie is dead, and so is a process that merely inherited the number of a dead server.
 - A claim file of a live server is never removed.

@@ -176,7 +176,7 @@ class EmbeddedPostgres:
         configuration.write(self._layout.cluster, settings, account)
 
     async def _launch(self, account: ServerAccount, programs: Path) -> str | None:
-        """One attempt; what the server complained about, or None once it is ready."""
+        """Launch the server once; returns its complaint, or None once it is ready."""
         spawning = asyncio.ensure_future(asyncio.to_thread(self._spawn, account, programs))
         try:
             postmaster, log_start = await asyncio.shield(spawning)

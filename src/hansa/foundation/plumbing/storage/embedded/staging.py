@@ -1,7 +1,7 @@
 """A copy of the PostgreSQL programs that the server's account can execute, for a service that runs as root.
 
 - Needed where the environment lies below a closed directory, or was installed under a strict umask.
-- A copy belongs to root, is writable by nobody else, and is named by the version and the digest of what it holds.
+- A copy belongs to root, is writable by nobody else, and is named by the version and the digest of its content.
 - It appears under its name only when it is complete; services that start together share it.
 - A copy counts only when the account has executed the server in it: a file system may be mounted noexec.
 """
@@ -115,7 +115,7 @@ def _rename(fresh: Path, copy: Path) -> None:
 
 
 def _set_aside(copy: Path) -> None:
-    """Remove a copy that lost files; a server that runs from it keeps what it has open."""
+    """Remove a copy that lost files; a server that runs from it keeps its open files."""
     if copy.exists():
         remains = copy.with_name(f"{copy.name}.{secrets.token_hex(4)}")
         with suppress(FileNotFoundError):
@@ -159,5 +159,5 @@ def _listed(installed: Path) -> list[Path]:
 
 
 def _site(installed: Path) -> Path:
-    """What the programs' references to their libraries are relative in."""
+    """Return the directory to which the programs' references to their libraries are relative."""
     return installed.parents[1]

@@ -10,8 +10,8 @@
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
   by its licence key.
-- `ComparedAgent` or `agent_holding(permission, is_compared=True)`: as `CurrentAgent` and `agent_holding`, with what this
-  process read of the agent before (optimistic): the transaction of the route compares its version.
+- `ComparedAgent` or `agent_holding(permission, is_compared=True)`: as `CurrentAgent` and `agent_holding`, with the agent as this
+  process read it before (optimistic): the transaction of the route compares its version.
 - The rooms that own developers, agents and federation fill the slots of the checks.
 """
 

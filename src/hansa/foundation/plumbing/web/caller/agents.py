@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 @refuses_with(Unauthorized, asking=AGENT_CHECK)
 @evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(AGENT_SCHEME)]) -> Agent:
-    """The agent asking. Raises: Unauthorized, and what the check of an agent refuses with."""
+    """The agent asking. Raises: Unauthorized, and the refusals of the check of an agent."""
     runtime = runtime_of(request)
     agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = agent
@@ -35,7 +35,7 @@ async def agent_caller(request: Request, _: Annotated[Any, Depends(AGENT_SCHEME)
 async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(AGENT_SCHEME)]) -> Agent:
     """The agent asking, as this process read it last: its `version` is for the transaction to compare.
 
-    Raises: Unauthorized, and what the check of an agent refuses with.
+    Raises: Unauthorized, and the refusals of the check of an agent.
     """
     if (confirmed := request.scope.get(CONFIRMED)) is not None:
         return confirmed  # type: ignore[no-any-return]
@@ -53,7 +53,7 @@ async def developer_or_agent_caller(
     _: Annotated[Any, Depends(DEVELOPER_SCHEME)],
     __: Annotated[Any, Depends(AGENT_SCHEME)],
 ) -> Developer | Agent:
-    """Who is asking, a person or an agent. Raises: Unauthorized, ScopeMissing, and what the check of an agent refuses with."""
+    """Return the caller, a person or an agent. Raises: Unauthorized, ScopeMissing, and the refusals of the check of an agent."""
     caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
     request.scope[CALLER] = caller
     return caller

@@ -16,9 +16,9 @@ class Developer(msgspec.Struct, frozen=True):
     """A person. `areas` are those administered now, none while `are_areas_withheld`: the person is suspended.
 
     `is_admin`: the operator made this person an administrator.
-    `session` is a login, or `api-key:<id>`. `scopes` narrow what a credential may do; a developer token is never narrow.
-    `has_second_factor`: two-factor login is on for the account. `second_factor_at`: moment of the code that the login gave, or the login that made the API key; None without a code, and
-    once the app of that code is turned off.
+    `session` is a login, or `api-key:<id>`. `scopes` narrow the rights of a credential; a developer token is never narrow.
+    `has_second_factor`: two-factor login is on for the account. `second_factor_at`: moment of the code that the login gave, or the login that made the
+    API key; None without a code, and once the app of that code is turned off.
     """
 
     id: int

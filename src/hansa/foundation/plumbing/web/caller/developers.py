@@ -69,7 +69,7 @@ async def developer_caller_if_any(
 async def password_setter_caller(
     request: Request, _: Annotated[Any, Depends(PASSWORD_SCHEME)]
 ) -> PasswordSetter:
-    """Who may set a new password. Raises: Unauthorized."""
+    """Return the person who may set a new password. Raises: Unauthorized."""
     runtime = runtime_of(request)
     return await PASSWORD_SETTER_CHECK.of(runtime)(runtime, bearer_token(request))
 
