@@ -1,11 +1,11 @@
 """The transfers of settling tokens: run at once in the process that answered, taken up by any process after a crash.
 
-- A token that can be paid as it is never shows as settling: it is paid in the ledger's batch (`gathered.py`).
+- A token that can be paid as it is never shows as settling: it is paid in the ledger's batch (`payment_batch.py`).
 - The row of the token is the work: `settling` until one transaction pays it, or fails it with a reason.
 - That transaction locks the token and looks at its status again, so that no transfer follows a failure.
 - A transfer that is known to be impossible fails at once; one without an outcome in 90 seconds fails as `timeout`, in a round of its own that waits for
   no payment.
-- The transfer to a payee of another registry is `settling_across.py`.
+- The transfer to a payee of another registry is `cross_registry_settlement.py`.
 """
 
 import asyncio
