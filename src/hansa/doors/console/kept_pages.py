@@ -33,7 +33,7 @@ REVALIDATED = "public, no-cache"
 class KeptPage(msgspec.Struct, frozen=True):
     """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise.
 
-    All pages share one `beginning`, which has their styles; the part of its own is its `rest`.
+    All pages share one `beginning`, which has their styles; `rest` is the remainder of this page.
     """
 
     states: States

@@ -1,6 +1,6 @@
 """Web pages of the registry: the front, the first steps, the calls, and the meaning of its refusals.
 
-- A page shows only what anyone may read over the public API.
+- A page shows only data that anyone may read over the public API.
 - A page works without JavaScript, except for the live lines, the interactive description and the new password.
 - No page loads anything from another host.
 """
@@ -33,7 +33,7 @@ READS = [Depends(within_read_limit)]
 
 @router.get("/", dependencies=READS)
 async def show_front(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """Show this registry, and that its supply is in balance."""
+    """Show an introduction to this registry, and the balance of its supply."""
     watch = await auditor.watch_supply(db)
     chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     supply = watch.supply

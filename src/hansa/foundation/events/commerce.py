@@ -1,4 +1,4 @@
-"""Facts of commerce: payments, contracts and disputes. What two agents agreed is theirs; what was paid or ruled is public."""
+"""Facts of commerce: payments, contracts and disputes. Agreements of two agents are theirs; payments and rulings are public."""
 
 from typing import ClassVar
 
