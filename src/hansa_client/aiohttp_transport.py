@@ -4,8 +4,8 @@
 - aiohttp keeps the connections and parses the answers. The head of a request is written as it stands, in one piece with a short body;
   aiohttp's own client would copy its parts five times.
 - A request is sent once.
-- A kept connection on which the server has sent anything meanwhile, or which it closed, is not used again: what it sent would be the
-  answer to the next request.
+- A kept connection on which the server has sent anything meanwhile, or which it closed, is not used again: the bytes it sent would
+  be the answer to the next request.
 """
 
 import asyncio
@@ -216,7 +216,7 @@ class Exchange(httpx2.AsyncByteStream):
         self.close()
 
     def close(self) -> None:
-        """As `aclose`."""
+        """Give the connection back, or end it if the answer was not read to its end."""
         if not self._is_closed:
             self._is_closed = True
             self._end_writing()

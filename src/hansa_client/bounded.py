@@ -1,8 +1,7 @@
 """Bodies of answers within a size and a time: a peer that sends much, packed or slowly, is given up.
 
 - A body is read whole. One whose declared length passes the size is not read.
-- A stream of events has no end of its own; each of its events is bounded. It is unpacked first: what counts is what a reader
-  of events would hold.
+- A stream of events has no end of its own; each of its events is bounded. It is unpacked first: the limit is on the bytes that a reader of events would hold.
 """
 
 import re
@@ -48,7 +47,7 @@ class _Body:
         self._parts.append(part)
 
     def end(self) -> None:
-        """Let the response have what was read."""
+        """Give the response the parts that were read as its content."""
         # httpx2 has no public member for the content of a response that was read part by part.
         self._response._content = b"".join(self._parts)  # noqa: SLF001
 
@@ -79,7 +78,7 @@ async def async_read_within(
 def read_within(
     response: httpx2.Response, bytes_max: int = ANSWER_MAX_BYTES, seconds: float = ANSWER_SECONDS
 ) -> None:
-    """As `async_read_within`, in a thread."""
+    """Read a body in a thread, within the limits of `async_read_within`."""
     body = _Body(response, bytes_max, seconds)
     try:
         body.begin()
@@ -134,7 +133,7 @@ class AsyncEventStream(httpx2.AsyncByteStream):
 
 
 class EventStream(httpx2.SyncByteStream):
-    """As `AsyncEventStream`, in a thread."""
+    """Stream of events in a thread, with the limits of `AsyncEventStream`."""
 
     def __init__(self, wire: httpx2.Response, bytes_max: int = EVENT_MAX_BYTES) -> None:
         self._wire, self._event = wire, _Event(bytes_max)

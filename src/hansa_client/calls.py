@@ -85,7 +85,7 @@ class Call:
         return self.is_without_effect or self.method in {"GET", "HEAD"}
 
     def arguments(self, token: str | None) -> dict[str, Any]:
-        """What the HTTP library sends."""
+        """Return the arguments of the request for the HTTP library."""
         headers = dict(self.headers)
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -103,7 +103,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a registry answered, and where httpx2 received it as it has it."""
+    """Answer of a registry, and the httpx2 response if httpx2 received it."""
 
     status: int
     headers: Sequence[tuple[bytes, bytes]]

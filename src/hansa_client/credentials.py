@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 @dataclass(frozen=True)
 class AgentCredentials:
-    """What `agents.create` returned once for an agent."""
+    """Credentials that `agents.create` returned once for an agent."""
 
     client_id: str
     client_secret: str = field(repr=False)

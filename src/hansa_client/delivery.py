@@ -1,4 +1,4 @@
-"""Which statuses of an answer are delivered work."""
+"""Statuses of an answer that are delivered work."""
 
 SUCCESS_MAX = 399
 # The call is to be sent to another address: nothing was done for it. A 303 names the result of work that was done.

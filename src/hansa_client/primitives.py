@@ -1,4 +1,4 @@
-"""What differs between a thread and an event loop.
+"""Differences between a thread and an event loop.
 
 The synchronous client is generated from the asynchronous one (`python -m tests.house.synchronous`): a name that begins with
 `Async` or `async_` loses that prefix.
@@ -24,7 +24,7 @@ NOTHING_RECEIVED = (TimeoutError, queue.Empty)
 
 
 class AsyncSignal:
-    """Wakes one waiter; what was set before the wait counts."""
+    """Wakes one waiter; a call of `set` before the wait counts."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()

@@ -61,7 +61,7 @@ class HeldKey(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class DeliveryReceipt:
-    """What a receipt states. Nothing of it is proven before `verify_receipt`."""
+    """Statement of a receipt. Nothing of it is proven before `verify_receipt`."""
 
     token_id: str
     request_digest: str
@@ -78,7 +78,7 @@ class DeliveryReceipt:
         self.require_digests(token_id, digest_of(request), digest_of(answer))
 
     def require_digests(self, token_id: str, request_digest: str, answer_digest: str) -> None:
-        """As `require_call`, of a call whose digests are known. Raises: ReceiptInvalid."""
+        """Require that it is about the call with these digests. Raises: ReceiptInvalid."""
         stated = (self.token_id, self.request_digest, self.answer_digest)
         if stated != (token_id, request_digest, answer_digest):
             raise ReceiptInvalid("The delivery receipt is about another token, request or answer.")
@@ -100,12 +100,12 @@ def digest_of(body: bytes) -> str:
 
 
 def bytes_of_tool_call(arguments: Mapping[str, Any]) -> bytes:
-    """What the request digest of a tool's call is taken of: its arguments as the tool receives them."""
+    """Return the bytes for the request digest of a tool's call: its arguments as the tool receives them."""
     return _sorted_json(arguments)
 
 
 def bytes_of_tool_result(result: Mapping[str, Any]) -> bytes:
-    """What the answer digest of a tool's call is taken of: its result as it is sent, without `_meta`."""
+    """Return the bytes for the answer digest of a tool's call: its result as it is sent, without `_meta`."""
     stated = {name: result.get(name) for name in ("content", "structuredContent")}
     return _sorted_json({**stated, "isError": bool(result.get("isError"))})
 
@@ -116,14 +116,14 @@ def stream_comment(receipt: str) -> bytes:
 
 
 class StreamDigest:
-    """Takes a stream of events as it comes, passes on all but the receipt at its end, and digests what it passes on."""
+    """Takes a stream of events as it comes, passes on all but the receipt at its end, and digests the bytes passed on."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
         self._held, self._is_line_start = b"", True
 
     def take(self, chunk: bytes) -> bytes:
-        """What is no receipt of these bytes and of those that were held back before."""
+        """Return those of these bytes, and of the bytes held back before, that belong to no receipt."""
         self._held += chunk
         start = self._start_of_comment()
         return self._passed(start)
@@ -148,7 +148,7 @@ class StreamDigest:
         return passed
 
     def _start_of_comment(self) -> int:
-        """Where the comment of a receipt may have begun; the end of what is held if nowhere."""
+        """Return the index at which the comment of a receipt may have begun; the end of the held bytes if there is none."""
         start = self._held.find(_COMMENT)
         while start >= 0 and len(self._held) - start > _COMMENT_MAX:
             start = self._held.find(_COMMENT, start + 1)
@@ -174,7 +174,7 @@ def sign_receipt(receipt: DeliveryReceipt, key: Ed25519PrivateKey) -> str:
 
 
 def read_receipt(text: str) -> DeliveryReceipt:
-    """What a receipt states, before its signature is verified. Raises: ReceiptInvalid."""
+    """Return the statement of a receipt, before its signature is verified. Raises: ReceiptInvalid."""
     _, payload, _ = _parts(text)
     members = ("token_id", "request_digest", "answer_digest", "at")
     if payload.get("kind") != KIND or set(payload) != {"kind", *members}:
@@ -190,7 +190,7 @@ def read_receipt(text: str) -> DeliveryReceipt:
 
 
 def verify_receipt(text: str, keys: Iterable[HeldKey]) -> DeliveryReceipt:
-    """What a receipt states, signed by one of these keys while it was valid. Raises: ReceiptInvalid."""
+    """Return the statement of a receipt signed by one of these keys while it was valid. Raises: ReceiptInvalid."""
     receipt = read_receipt(text)
     _, _, signature = _parts(text)
     signed = text.rpartition(".")[0].encode()

@@ -140,7 +140,7 @@ def _direct() -> "AsyncAiohttpTransport":
 
 @dataclass(frozen=True)
 class _Address:
-    """Where a call is sent, in the parts that are written."""
+    """Address of a call, in the parts that are written."""
 
     url: httpx2.URL
     origin: str

@@ -2,8 +2,9 @@
 
 - One thread runs the uses. Those that arrive while it commits are committed together, so that the cost of making them durable is
   shared.
-- What a use returned is on the disk. What one that is not durable returned is in the file: it survives the end of the process, and a
-  loss of power once a later durable use has returned. Of several uses a loss of power takes the last ones, never one in their midst.
+- When a durable use returns, its writes are on the disk. Those of one that is not durable are in the file: they survive the end of
+  the process, and a loss of power once a later durable use has returned. Of several uses a loss of power takes the last ones, never
+  one in their midst.
 - A use that raises changes nothing. A use may run twice, the second time after all that it changed was undone.
 """
 
@@ -53,7 +54,7 @@ class SqliteWriter:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread after what is queued."""
+        """End the thread after the queued uses."""
         with self._starting:
             if self._thread:
                 self._jobs.put(None)
@@ -61,7 +62,7 @@ class SqliteWriter:
                 self._thread = None
 
     def submit(self, use: Callable[[sqlite3.Connection], T], *, is_durable: bool = True) -> "Future[T]":
-        """Run `use` in a transaction. The future raises what it raised, or sqlite3.Error or OSError of the file."""
+        """Run `use` in a transaction. The future raises the errors of `use`, or sqlite3.Error or OSError of the file."""
         future: Future[T] = Future()
         self._jobs.put(_Job(use, future, is_durable))
         return future
@@ -125,7 +126,7 @@ class SqliteWriter:
 
 
 async def awaited(pending: "Future[T]", seconds: float) -> T:
-    """What a use returned; one that has not begun by then is given up. Raises: TimeoutError, and what the use raised."""
+    """Return the result of a use; one that has not begun by then is given up. Raises: TimeoutError, and the errors of the use."""
     if pending.done():
         return pending.result()
     loop = asyncio.get_running_loop()
@@ -178,12 +179,12 @@ _Result = tuple["Future[Any]", Any, Exception | None]
 
 
 def _make_durable(connection: sqlite3.Connection, *, is_durable: bool) -> None:
-    """Whether a transaction is on the disk once it is committed, from the next one on."""
+    """Set whether a transaction is on the disk once it is committed, from the next one on."""
     connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
 
 
 class _UseRaised(Exception):
-    """What the transaction changed is undone, and each of its uses runs again."""
+    """The changes of the transaction are undone, and each of its uses runs again."""
 
 
 def _in_one_transaction(connection: sqlite3.Connection, batch: Sequence[_Job]) -> list[_Result]:

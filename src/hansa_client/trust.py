@@ -11,7 +11,7 @@ import httpx2
 
 
 def trusted_authorities(*, trust_env: bool = True) -> ssl.SSLContext:
-    """What httpx2 makes for each client; `trust_env` says whether the two variables count."""
+    """Return the SSL context that httpx2 makes for each client; `trust_env` states that the two variables count."""
     variables = [os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")] if trust_env else []
     return _read(*variables)
 

@@ -1,6 +1,6 @@
 """Verification of webhooks by the Standard Webhooks specification; no network.
 
-A delivery may arrive twice: `WebhookMessage.id` is the same, and what was processed is not processed again.
+A delivery may arrive twice: `WebhookMessage.id` is the same, and a processed message is not processed again.
 """
 
 import base64

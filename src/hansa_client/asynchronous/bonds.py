@@ -35,7 +35,7 @@ class AsyncBonds:
         return await self._sent("unlock", None, key)
 
     async def status(self, did: str) -> Bond:
-        """The bond of an agent, and what blocks its release; needs no credential. Raises: NotFound."""
+        """Return the bond of an agent, and the blockers of its release; needs no credential. Raises: NotFound."""
         return await self._transport.answer(Call("GET", _path(did, "status")), Bond)
 
     async def config(self) -> BondConfig:

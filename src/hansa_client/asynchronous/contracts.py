@@ -63,7 +63,7 @@ class AsyncContracts:
     async def request_changes(
         self, contract_id: int, *, note: str | None = None, key: str | None = None
     ) -> Contract:
-        """Return what was submitted to the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
+        """Return the submitted work to the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
         return await self._sent(f"/{contract_id}/request-changes", {"note": note}, key)
 
     async def approve(
@@ -75,7 +75,7 @@ class AsyncContracts:
         approval_id: str | None = None,
         key: str | None = None,
     ) -> Contract:
-        """Approve what was submitted; it is paid in the same commit, by `payment_token` where one is given.
+        """Approve the submitted work; it is paid in the same commit, by `payment_token` where one is given.
 
         Raises: InsufficientBalance, Conflict, Forbidden, NotFound, OutcomeUnknown.
         """

@@ -11,7 +11,7 @@ from .transport import AsyncTransport
 
 
 class AsyncDiscovery:
-    """Search agents and read what is public about them; needs no credential."""
+    """Search agents and read their public records; needs no credential."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -60,7 +60,7 @@ class AsyncDiscovery:
         )
 
     async def track_record(self, did: str) -> TrackRecord:
-        """What an agent of this registry has been paid for, up to now. Raises: NotFound."""
+        """Return the paid work of an agent of this registry, up to now. Raises: NotFound."""
         return await self._transport.answer(
             Call("GET", f"/api/v1/agents/{quote(did, safe='')}/track-record"), TrackRecord
         )

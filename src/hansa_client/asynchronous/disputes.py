@@ -25,7 +25,7 @@ class AsyncDisputes:
         self._agent = agent
 
     async def file(self, complaint: Complaint, *, key: str | None = None) -> Dispute:
-        """File a dispute against another agent; one about a contract freezes what that holds.
+        """File a dispute against another agent; one about a contract freezes the units that it holds.
 
         Raises: BadRequest, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
         """

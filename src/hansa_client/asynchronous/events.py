@@ -33,7 +33,7 @@ SILENT_LISTENS_MAX = 150
 
 
 class AsyncEvents:
-    """What happens to the agent that this client acts for."""
+    """Events of the agent that this client acts for."""
 
     def __init__(self, transport: AsyncTransport, sender: AsyncSender, agent: AsyncSession) -> None:
         self._transport = transport

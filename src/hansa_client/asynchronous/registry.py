@@ -85,7 +85,7 @@ class AsyncRegistry:
         await self._sender.aclose()
 
     async def config(self) -> RegistryConfig:
-        """What the registry publishes about itself."""
+        """Return the public configuration of the registry."""
         return await self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
 
     async def fetch(self, call: Call) -> httpx2.Response:

@@ -1,4 +1,4 @@
-"""What a transport needs of a login."""
+"""Login as a transport needs it."""
 
 from typing import Protocol
 

@@ -38,18 +38,18 @@ class AsyncStaking:
         return await self._transport.answer(call, Unstaked, self._agent)
 
     async def claim_rewards(self) -> ClaimedRewards:
-        """Be paid what was earned. A second call pays only what was earned since the first."""
+        """Be paid the rewards that are due. A second call pays only those earned since the first."""
         call = Call("POST", "/api/v1/staking/claim-rewards", json={}, is_idempotent=True)
         return await self._transport.answer(call, ClaimedRewards, self._agent)
 
     async def balance(self) -> StakingBalance:
-        """What the agent holds, liquid, staked and locked."""
+        """Return the balances of the agent: liquid, staked and locked."""
         return await self._transport.answer(
             Call("GET", "/api/v1/staking/balance"), StakingBalance, self._agent
         )
 
     async def status(self) -> StakingStatus:
-        """What the registry allows, and what the agent has staked."""
+        """Return the limits of the registry, and the stakes of the agent."""
         return await self._transport.answer(Call("GET", "/api/v1/staking/status"), StakingStatus, self._agent)
 
     async def positions(self, *, limit: int = 50, offset: int = 0) -> Page[StakePosition]:

@@ -38,7 +38,7 @@ class AsyncTransfers:
         self._agent = agent
 
     async def balance(self, *, as_of: str | int | None = None) -> Balance:
-        """What the agent can spend, now or at a moment of the past (a timestamp or a sequence number)."""
+        """Return the units that the agent can spend, now or at a moment of the past (a timestamp or a sequence number)."""
         call = Call("GET", "/api/v1/teg/balance", query={"as_of": as_of})
         return await self._transport.answer(call, Balance, self._agent)
 

@@ -1,4 +1,4 @@
-"""Wallets of the agent that this client acts for: what they sign is paid from the agent's account."""
+"""Wallets of the agent that this client acts for: the payments that they sign are paid from the agent's account."""
 
 from urllib.parse import quote
 

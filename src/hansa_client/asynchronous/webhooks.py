@@ -1,4 +1,4 @@
-"""Webhooks of the developer that this client acts for. `hansa_client.webhooks` verifies what they receive."""
+"""Webhooks of the developer that this client acts for. `hansa_client.webhooks` verifies received deliveries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -55,7 +55,7 @@ class AsyncWebhooks:
         description: str | None = None,
         is_active: bool = True,
     ) -> Webhook:
-        """Change what is given, and activate the webhook unless `is_active` is False. Raises: NotFound, Invalid."""
+        """Change the given members, and activate the webhook unless `is_active` is False. Raises: NotFound, Invalid."""
         body: dict[str, Any] = {
             "url": url,
             "event_types": None if event_types is None else [*event_types],

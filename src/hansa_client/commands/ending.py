@@ -17,7 +17,7 @@ def run_and_end(run: Callable[[], None]) -> None:
 
 
 def end_process(code: object) -> None:
-    """End this process with the exit code that `SystemExit` holds, and leave what it loaded to the kernel.
+    """End this process with the exit code that `SystemExit` holds, and leave its memory to the kernel.
 
     The interpreter would first free every object, which is a fifth of a short command, and copies all memory that a fork shares.
     Threads are waited for, exit handlers run and output is flushed as always. Returns where the interpreter has more to do: to

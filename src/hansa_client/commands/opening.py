@@ -1,4 +1,4 @@
-"""The client that a command works with, from what is stored; and how a command ends."""
+"""Client that a command works with, from the stored profile; and the end of a command."""
 
 import os
 import sys
@@ -102,7 +102,7 @@ def under_key(key: str) -> Iterator[None]:
 
 @contextmanager
 def acting(profile: str | None, agent: str | None, key: str | None) -> Iterator[tuple[Registry, str]]:
-    """A stored agent, and the key of what it does once: the one that was given, or a new one."""
+    """Yield a stored agent, and the key of an act that is done once: the given one, or a new one."""
     with as_agent(profile, agent) as registry:
         key = new_key() if key is None else key
         with under_key(key):

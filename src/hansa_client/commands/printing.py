@@ -1,4 +1,4 @@
-"""What is printed: an event as one line, and texts of others without what would act on the terminal."""
+"""Printed output: an event as one line, and texts of others without characters that would act on the terminal."""
 
 import re
 

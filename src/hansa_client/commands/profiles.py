@@ -1,4 +1,4 @@
-"""Profiles of the command line: registries and what is known there, without any secret.
+"""Profiles of the command line: registries and their stored identities, without any secret.
 
 They are in one file of the directory HANSA_CLIENT_DIR, by default `hansa-client` in the user's configuration directory.
 """
@@ -63,7 +63,7 @@ class Profiles(msgspec.Struct):
 
 
 def directory() -> Path:
-    """Where profiles are stored; made where there is none, for this user alone."""
+    """Return the directory of the profiles; made where there is none, for this user alone."""
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     path = Path(os.environ.get(DIRECTORY_VARIABLE) or str(Path(base) / "hansa-client"))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def directory() -> Path:
 
 
 def read_profiles() -> Profiles:
-    """What is stored. Raises: NothingStored when the file cannot be read as profiles."""
+    """Return the stored profiles. Raises: NothingStored when the file cannot be read as profiles."""
     file = directory() / "profiles.json"
     try:
         return msgspec.json.decode(file.read_bytes(), type=Profiles)

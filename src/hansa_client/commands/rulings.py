@@ -1,4 +1,4 @@
-"""`dispute list-all`, `open-voting` and `rule`: what an administrator of disputes does."""
+"""`dispute list-all`, `open-voting` and `rule`: commands of an administrator of disputes."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The message of a usage error: what the option parser refused, without the terms of that parser."""
+"""Message of a usage error: the argument that the option parser refused, without the terms of that parser."""
 
 from typer.exceptions import TyperException
 
@@ -10,7 +10,7 @@ PARSER_INTEGER = (
 
 
 def usage_sentence(error: TyperException, program: str) -> str | None:
-    """What was wrong and where the help is; None for a group without a command, which has printed its help by now."""
+    """Return the fault and the place of the help; None for a group without a command, which has printed its help by now."""
     message = error.format_message().rstrip(".").replace(PARSER_PREFIX, "").replace(*PARSER_INTEGER)
     if not message:
         return None

@@ -1,4 +1,4 @@
-"""`find`, `balance`, `send`, `send-many` and `events`: what an agent does at a registry."""
+"""`find`, `balance`, `send`, `send-many` and `events`: acts of an agent at a registry."""
 
 from pathlib import Path
 from typing import Annotated, Literal

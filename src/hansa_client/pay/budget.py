@@ -1,4 +1,4 @@
-"""Limits on what a program pays by itself."""
+"""Limits on the payments that a program makes by itself."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -39,7 +39,7 @@ class Budget:
 
     @property
     def is_of_a_day(self) -> bool:
-        """Return whether it depends on what was spent before."""
+        """Return whether it depends on earlier payments."""
         return self.per_day is not None or self.per_payee is not None
 
     def require_day(self, amount: Decimal, spent: Decimal, spent_on_payee: Decimal) -> None:

@@ -11,7 +11,7 @@ class OfferDeclined(HansaError):
 
 
 class BudgetExceeded(OfferDeclined):
-    """Nothing was paid: the price is above what this client may spend."""
+    """Nothing was paid: the price is above the budget of this client."""
 
 
 class PaymentFailed(HansaError):

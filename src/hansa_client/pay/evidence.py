@@ -7,7 +7,7 @@ from hansa_client.records.record import Record
 
 
 class Evidence(Record, frozen=True):
-    """A receipt whose signature was verified, with what it states. `sha256` is the digest of the receipt's text."""
+    """Receipt whose signature was verified, with its members. `sha256` is the digest of the receipt's text."""
 
     kind: str
     payee: str

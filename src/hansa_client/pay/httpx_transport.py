@@ -20,7 +20,7 @@ class PayingHttpxTransport(httpx.AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """See AsyncPayingClient; what it raises is raised here."""
+        """See AsyncPayingClient; its errors are raised here."""
         paid = self._client.build_request(
             request.method,
             str(request.url),

@@ -2,9 +2,10 @@
 
 - An entry is written before anything is asked of a registry. It holds the Idempotency-Key (its id) under which the
   registry returns the same token again, and never the token itself.
-- Everything that is written survives the end of the process. That a token is sent is on the disk before it is sent, with all that was
-  written before; what a loss of power may take is an entry whose token was not sent, and how an entry ended, which the registry states.
-- The budget is what the entries of the day hold (`spending.py`): reserved when an entry is made, given back when nothing was paid. Both
+- Everything that is written survives the end of the process. That a token is sent is on the disk before it is sent, with all that
+  was written before; a loss of power may take only an entry whose token was not sent, and how an entry ended, which the registry
+  states.
+- The used part of the budget is the sum of the entries of the day (`spending.py`): reserved when an entry is made, given back when nothing was paid. Both
   happen in the transaction that makes or ends the entry.
 - An entry belongs to the process that made it while that process runs. An interrupted one is continued by the next
   call that is the same.
@@ -243,7 +244,7 @@ class Journal:
         return self._run(use)
 
     def entries_of_this_process(self) -> "Future[list[Entry]]":
-        """What this process made or continued, newest first."""
+        """Return the entries that this process made or continued, newest first."""
 
         def use(connection: sqlite3.Connection) -> list[Entry]:
             return _entries(
@@ -272,7 +273,7 @@ class Journal:
         return self._run(use)
 
     def authorization(self, payment_id: str) -> "Future[str | None]":
-        """What a wallet signed or was to sign, of a payment by a wallet."""
+        """Return the authorization that a wallet signed or was to sign for a payment, or None for another payment."""
         return self._run(lambda connection: _authorization(connection, payment_id))
 
     def _run(self, use: Callable[[sqlite3.Connection], T], *, is_durable: bool = False) -> "Future[T]":
@@ -281,7 +282,7 @@ class Journal:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Create what is missing, and forget the payments of former years."""
+    """Create missing tables, and forget the payments of former years."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in _SCHEMA:
         connection.execute(statement)

@@ -1,4 +1,4 @@
-"""What a service demands, what its payee's signed card says, and whether the two agree. No I/O."""
+"""Demand of a service, the signed card of its payee, and the agreement of the two. No I/O."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def price_on_card(card: Mapping[str, Any]) -> tuple[Decimal, str | None] | None:
 
 @dataclass(frozen=True)
 class CardTerms:
-    """What a card says of paying its agent; of a free one the price is None."""
+    """Payment terms of a card; of a free agent the price is None."""
 
     price: Decimal | None
     currency: str | None

@@ -18,7 +18,7 @@ RESERVED = "caller, reserved"
 
 @dataclass(frozen=True)
 class PayOptions:
-    """What the caller states of one call."""
+    """Options of the caller for one call."""
 
     max_amount: Decimal | None = None
     payee: str | None = None

@@ -1,4 +1,4 @@
-"""What a response says about the paid work. No I/O."""
+"""Outcome of the paid work in a response. No I/O."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -24,7 +24,7 @@ class Reading(Enum):
 
 
 def read_outcome(status: int, headers: Mapping[str, str]) -> Reading:
-    """The stated outcome where there is one; else what the status of an ordinary service says."""
+    """Return the stated outcome where there is one; else the one that the status of an ordinary service means."""
     stated = headers.get(OUTCOME_HEADER)
     if status == PAYMENT_REQUIRED:
         return Reading.REFUSED

@@ -1,4 +1,4 @@
-"""Which process a payment belongs to, and whether that process still runs."""
+"""Process that a payment belongs to, and the check that it still runs."""
 
 import os
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What differs between a thread and an event loop, beside `hansa_client.primitives`."""
+"""Differences between a thread and an event loop, beside `hansa_client.primitives`."""
 
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -19,10 +19,10 @@ Send = Callable[[httpx2.Request], httpx2.Response]
 
 
 async def async_result(pending: "Future[T]") -> T:
-    """What a writer of a local file returned. Raises: TimeoutError, and what the use raised."""
+    """Return the result of a writer of a local file. Raises: TimeoutError, and the errors of the use."""
     return await awaited(pending, FILE_SECONDS)
 
 
 def result(pending: "Future[T]") -> T:
-    """What a writer of a local file returned. Raises: TimeoutError, and what the use raised."""
+    """Return the result of a writer of a local file. Raises: TimeoutError, and the errors of the use."""
     return pending.result(FILE_SECONDS)

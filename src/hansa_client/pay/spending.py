@@ -1,7 +1,7 @@
-"""What the payments of a day add up to: to each payee, and to all of them.
+"""Sums of the payments of a day: to each payee, and to all of them.
 
-A day has totals from its first use of a budget on. They are changed in the transaction that makes or ends an entry, so they are what
-the entries of the day hold, whichever process is killed when. Entries of a day without totals are added up once.
+A day has totals from its first use of a budget on. They are changed in the transaction that makes or ends an entry, so they agree
+with the entries of the day, whichever process is killed when. Entries of a day without totals are added up once.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ _SET = "INSERT INTO spent_of_day VALUES (?, ?, ?) ON CONFLICT (day, payee) DO UP
 
 
 def spent_today(connection: sqlite3.Connection, payee: str) -> tuple[Decimal, Decimal]:
-    """What is paid or held since midnight UTC: to all, and to this payee."""
+    """Return the amounts paid or held since midnight UTC: to all, and to this payee."""
     day = day_of(datetime.now(UTC).timestamp())
     if _total(connection, day, ALL_PAYEES) is None:
         _add_up(connection, day)

@@ -1,4 +1,4 @@
-"""What a wallet signs to pay for a call (x402, scheme `exact`: EIP-3009 under EIP-712), and what is sent. No I/O.
+"""Message that a wallet signs to pay for a call (x402, scheme `exact`: EIP-3009 under EIP-712), and the payment sent. No I/O.
 
 - Network, asset and domain are those that the payer's own registry states; a service that states others is not paid.
 - `payTo` is the receive address of a payee, which follows from its DID, so that its signed card decides on the price.
@@ -52,7 +52,7 @@ _TYPES = {
 
 
 class SignedMessage(Protocol):
-    """What a wallet returns."""
+    """Signature that a wallet returns."""
 
     @property
     def signature(self) -> bytes:
@@ -138,7 +138,7 @@ class Authorization(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What `text` wrote."""
+        """Read an authorization in the form of `text`."""
         return msgspec.json.decode(text, type=cls)
 
     def text(self) -> str:
@@ -170,7 +170,7 @@ class Authorization(msgspec.Struct, frozen=True):
         return stated if self.resource is None else {**stated, "resource": self.resource}
 
     def question(self) -> dict[str, Any]:
-        """The body for `/x402/verify` that asks what became of the nonce; without a signature it pays nothing."""
+        """Return the body for `/x402/verify` that asks whether the nonce is used; without a signature it pays nothing."""
         return {
             "x402Version": VERSION,
             "paymentPayload": self.payload(bytes(SIGNATURE_BYTES)),
@@ -186,7 +186,7 @@ def receive_address(did: str) -> str:
 def read_wallet_offer(
     headers: Mapping[str, str], network: WalletNetwork, payee: str | None
 ) -> WalletOffer | None:
-    """What a 402 of x402 requires on this network; None where it offers no payment there.
+    """Return the payment that a 402 of x402 requires on this network; None where it offers no payment there.
 
     `payee` is the DID that the caller means to pay; without it `extra.payee` of the requirements. Raises: OfferDeclined.
     """

@@ -77,7 +77,7 @@ class Message(Record, frozen=True):
 
 
 class RegistryConfig(Record, frozen=True):
-    """What a registry publishes about itself; `did_method` is that of its agents."""
+    """Public configuration of a registry; `did_method` is that of its agents."""
 
     registry_name: str
     trust_domain: str

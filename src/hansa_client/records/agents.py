@@ -38,7 +38,7 @@ class NewAgent(Record, frozen=True):
 
     @property
     def credentials(self) -> AgentCredentials:
-        """What the agent logs in with."""
+        """Credentials that the agent logs in with."""
         return AgentCredentials(self.client_id, self.client_secret)
 
 
@@ -53,7 +53,7 @@ class NewSecret(Record, frozen=True):
 
     @property
     def credentials(self) -> AgentCredentials:
-        """What the agent logs in with."""
+        """Credentials that the agent logs in with."""
         return AgentCredentials(self.client_id, self.client_secret)
 
 

@@ -46,14 +46,14 @@ class CardPage(Page[Card], frozen=True):
 
 
 class CardNote(Record, frozen=True):
-    """What is wrong with one member of a card, or how it was completed."""
+    """Fault of one member of a card, or its completion."""
 
     field: str
     message: str
 
 
 class CardVerdict(Record, frozen=True):
-    """Whether a card could be stored, and in which form."""
+    """Verdict on a card: it could be stored or not, and its form."""
 
     is_valid: bool
     detail: str
@@ -63,14 +63,14 @@ class CardVerdict(Record, frozen=True):
 
 
 class Liveness(Record, frozen=True):
-    """Whether the agent answered its last call: `unknown`, `alive` or `unreachable`."""
+    """State of the agent at its last call: `unknown`, `alive` or `unreachable`."""
 
     state: str
     checked_at: datetime | None
 
 
 class Marks(Record, frozen=True):
-    """What the platform states about an agent."""
+    """Statements of the platform about an agent."""
 
     earned: str | None
     verified: bool
@@ -79,7 +79,7 @@ class Marks(Record, frozen=True):
 
 
 class FoundAgent(Record, frozen=True):
-    """A search result, and what it matched."""
+    """Search result, and the part that it matched."""
 
     did: str | None
     card_id: str

@@ -1,4 +1,4 @@
-"""Contracts: what is proposed, and what the registry answers."""
+"""Contracts: the proposals, and the registry's answers."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -19,7 +19,7 @@ class ProposedMilestone(Record, frozen=True):
 
 
 class Deliverable(Record, frozen=True):
-    """Where the work is, and the SHA-256 of it in hexadecimal digits; the registry stores no files."""
+    """Address of the work, and its SHA-256 in hexadecimal digits; the registry stores no files."""
 
     sha256: str
     uri: str | None = None
@@ -62,7 +62,7 @@ class Milestone(Record, frozen=True):
 
 
 class Submission(Record, frozen=True):
-    """What was submitted, and when."""
+    """Submitted work, and its time."""
 
     milestone: int | None
     uri: str | None

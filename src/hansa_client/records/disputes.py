@@ -1,4 +1,4 @@
-"""Disputes: what is filed, and what the registry answers."""
+"""Disputes: the complaints, and the registry's answers."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -9,7 +9,7 @@ from .record import Record
 
 
 class Evidence(Record, frozen=True):
-    """Where the evidence is, and the SHA-256 of it in hexadecimal digits; the registry stores no files."""
+    """Address of the evidence, and its SHA-256 in hexadecimal digits; the registry stores no files."""
 
     sha256: str
     uri: str | None = None
@@ -39,7 +39,7 @@ class Complaint(Record, frozen=True):
 
 
 class Ruling(Record, frozen=True):
-    """What an administrator rules.
+    """Ruling of an administrator.
 
     `ruling` is `IN_FAVOR_OF_COMPLAINANT`, `IN_FAVOR_OF_DEFENDANT` or `DISMISSED`. `slash_amount` is destroyed from the
     defendant's bond and balance, `compensation_amount` is issued to the complainant. A ruling that differs from the

@@ -7,7 +7,7 @@ from .record import LineRefusal, Record
 
 
 class Balance(Record, frozen=True):
-    """What an agent can spend."""
+    """Units that an agent can spend."""
 
     agent_id: str
     balance: Decimal
@@ -38,7 +38,7 @@ class TransferLine(Record, frozen=True):
 
 
 class TransferredLine(Record, frozen=True):
-    """What became of one line of `transfer_many`: `completed` with an answer, or `refused` with an error."""
+    """Result of one line of `transfer_many`: `completed` with an answer, or `refused` with an error."""
 
     index: int
     key: str
@@ -48,7 +48,7 @@ class TransferredLine(Record, frozen=True):
 
 
 class TransferredMany(Record, frozen=True):
-    """What became of each line, in the order of the request."""
+    """Results of all lines, in the order of the request."""
 
     items: list[TransferredLine]
     completed: int
@@ -56,7 +56,7 @@ class TransferredMany(Record, frozen=True):
 
 
 class Sending(Record, frozen=True):
-    """Which route a transfer took, or would take (`status` `dry_run`), and its effect."""
+    """Route that a transfer took, or would take (`status` `dry_run`), and its effect."""
 
     method: str
     status: str

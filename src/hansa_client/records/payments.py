@@ -28,11 +28,11 @@ class AuthorizedToken(Record, frozen=True):
 
 
 class PaymentQuote(Record, frozen=True):
-    """What a payment to an agent would cost now; None where the price is not known in the registry's unit.
+    """Cost of a payment to an agent now; None where the price is not known in the registry's unit.
 
     `source` says where the card states the price: `legacy`, `extension` or `none`. `quote_token` is that of a firm quote:
-    `authorize` takes it once, with this amount, until `expires_at`. `amount_received` is what the payee gets: less than the
-    amount, where its registry takes a border fee.
+    `authorize` takes it once, with this amount, until `expires_at`. `amount_received` is the amount that the payee gets: less than
+    `amount`, where its registry takes a border fee.
     """
 
     secrets: ClassVar = frozenset({"quote_token"})
@@ -76,7 +76,7 @@ class Verification(Record, frozen=True):
 
 
 class Settlement(Record, frozen=True):
-    """What became of a token: `settled`, `failed` with `reason`, `released`, or `settling` while it is not known yet."""
+    """Outcome of a token: `settled`, `failed` with `reason`, `released`, or `settling` while it is not known yet."""
 
     token_id: str
     status: str
@@ -89,7 +89,7 @@ class Settlement(Record, frozen=True):
 
 
 class Purchase(Record, frozen=True):
-    """A call that the registry paid for and made: what the service answered, and how the token of it ended.
+    """Call that the registry paid for and made: the answer of the service, and the end of its token.
 
     `answer` None: the service did not answer in time, or its answer was lost; `reason` says why nothing was paid.
     """
@@ -116,7 +116,7 @@ class TokenToSettle(Record, frozen=True):
 
 
 class SettledLine(Record, frozen=True):
-    """What became of one token of `settle_many`: `completed` with an answer, or `refused` with an error."""
+    """Result of one token of `settle_many`: `completed` with an answer, or `refused` with an error."""
 
     index: int
     status: str
@@ -125,7 +125,7 @@ class SettledLine(Record, frozen=True):
 
 
 class SettledMany(Record, frozen=True):
-    """What became of each token, in the order of the request."""
+    """Results of all tokens, in the order of the request."""
 
     items: list[SettledLine]
     completed: int

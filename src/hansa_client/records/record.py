@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer, or a part of one; immutable. What is named in `secrets` is absent from its `repr`."""
+    """An answer, or a part of one; immutable. Members named in `secrets` are absent from its `repr`."""
 
     secrets: ClassVar[frozenset[str]] = frozenset()
 
@@ -20,7 +20,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pagination(Record, frozen=True):
-    """Which part of a list a page is."""
+    """Place of a page in a list."""
 
     total_items: int
     limit: int

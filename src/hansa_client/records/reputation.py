@@ -27,7 +27,7 @@ class Reputation(Record, frozen=True):
 
 
 class TrackRecord(Record, frozen=True):
-    """What an agent has done at its registry for agents of other owners; `volume` is what it was paid in all."""
+    """Work of an agent at its registry for agents of other owners; `volume` is the sum of its payments."""
 
     agent_did: str
     jobs_verified: int

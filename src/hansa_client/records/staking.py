@@ -31,7 +31,7 @@ class Staked(StakePosition, frozen=True):
 
 
 class Draw(Record, frozen=True):
-    """What was taken out of one position, and what remains in it."""
+    """Amount taken out of one position, and the rest in it."""
 
     position_id: str
     amount: Decimal
@@ -39,7 +39,7 @@ class Draw(Record, frozen=True):
 
 
 class Unstaked(Record, frozen=True):
-    """What was released, and the balances after it."""
+    """Released units, and the balances after the release."""
 
     transaction_id: str
     status: str
@@ -53,7 +53,7 @@ class Unstaked(Record, frozen=True):
 
 
 class ClaimedRewards(Record, frozen=True):
-    """What a claim paid; `due` was earned and could not be paid yet."""
+    """Reward paid by a claim; `due` was earned and could not be paid yet."""
 
     transaction_id: str | None
     agent_did: str
@@ -64,7 +64,7 @@ class ClaimedRewards(Record, frozen=True):
 
 
 class StakingBalance(Record, frozen=True):
-    """What an agent holds; `locked_balance` is a part of `staked_balance`."""
+    """Balances of an agent; `locked_balance` is a part of `staked_balance`."""
 
     liquid_balance: Decimal
     staked_balance: Decimal
@@ -73,7 +73,7 @@ class StakingBalance(Record, frozen=True):
 
 
 class StakingStatus(Record, frozen=True):
-    """What the registry allows, and what the agent has staked."""
+    """Limits of the registry, and the stakes of the agent."""
 
     agent_did: str
     staking_enabled: bool

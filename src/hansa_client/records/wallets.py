@@ -6,7 +6,7 @@ from .record import Record
 
 
 class WalletChallenge(Record, frozen=True):
-    """The text that a wallet signs as a personal message (EIP-191) to be bound; it states what the signature permits."""
+    """The text that a wallet signs as a personal message (EIP-191) to be bound; it states the payments that the signature permits."""
 
     challenge: str
     expires_at: datetime

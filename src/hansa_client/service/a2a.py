@@ -1,4 +1,4 @@
-"""Which requests to a server of the official A2A SDK are paid: those that send a message.
+"""Paid requests to a server of the official A2A SDK: those that send a message.
 
 Both bindings over HTTP are covered, JSON-RPC (1.0 and 0.3) and HTTP+JSON. A repeated call of a client bears another
 JSON-RPC id and may bear another message id: it is the same call, and its stored answer gets the id of the request.
@@ -30,7 +30,7 @@ def paid_messages(price: Decimal | None) -> Select:
 
 
 def _content_of(request: HttpRequest) -> Any:
-    """What is paid for; None for a request that is free."""
+    """Return the content that is paid for; None for a request that is free."""
     if request.method != "POST":
         return None
     body = _read(request.body)

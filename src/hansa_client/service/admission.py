@@ -61,7 +61,7 @@ class Admission:
     confirm_seconds: float = CONFIRM_SECONDS
 
     async def admit(self, presented: Presented, terms: Terms, order: Order) -> "Working | Stored | Refused":
-        """Whether to work for what was presented, to repeat a stored answer, or to refuse."""
+        """Decide on a presented payment: to work for it, to repeat a stored answer, or to refuse."""
         try:
             address = self.issuers.address(presented.issuer)
         except IssuerNotTrusted as error:
@@ -118,7 +118,7 @@ class Admission:
     async def _freed(
         self, entry: Entry, presented: Presented, facts: Facts, refused: Refused, *, can_capture: bool
     ) -> Refused:
-        """Refuse a token that was consumed; what the payee holds is returned to the payer."""
+        """Refuse a token that was consumed; units that the payee holds are returned to the payer."""
         if not (facts.is_captured_by_payee and can_capture):
             if refused.code != "WORK_LOST":
                 await self.store.withdraw(entry.token_hash, entry.owner)
@@ -167,7 +167,7 @@ class Admission:
         return Stored(sealed[1:], _OUTCOMES[sealed[:1]], facts_from_text(entry.facts), entry.settlement_tx_id)
 
     async def _collected(self, entry: Entry | None, token: str) -> Entry | None:
-        """The entry after its due payment was tried once; what takes longer is left to the rounds that collect."""
+        """Return the entry after its due payment was tried once; a payment that takes longer is left to the rounds that collect."""
         if entry is None or entry.payment not in DUE:
             return entry
         try:
@@ -212,7 +212,7 @@ class Working:
         self._renewals = _Renewals(admission, entry)
 
     async def finish(self, content: bytes, outcome: Outcome, receipt: str | None = None) -> Stored | Refused:
-        """Store the answer and its delivery receipt, then collect. What is returned may be sent; never raises."""
+        """Store the answer and its delivery receipt, then collect. The answer returned may be sent; never raises."""
         admission, token_hash = self._admission, self._entry.token_hash
         sealed = seal(self._token, ANSWER_PURPOSE, _MARKS[outcome] + content, token_hash)
         kept = None if receipt is None else Receipt(self.facts.token_id, receipt)

@@ -63,7 +63,7 @@ class CallPayment:
         return await self.demand(Priced(price, order_of(self.request)))
 
     async def pass_on(self, message: Message) -> None:
-        """Send what the application sent as it comes: a request that is not paid, or the stream of one that is."""
+        """Send the application's message as it comes: of a request that is not paid, or of the stream of one that is."""
         if self._decision is None:
             await self._send(message)
 

@@ -1,4 +1,4 @@
-"""What a service answers to a call that is not paid: a problem document, and the requirements of x402 version 2."""
+"""Answer of a service to a call that is not paid: a problem document, and the requirements of x402 version 2."""
 
 import base64
 import binascii
@@ -143,7 +143,7 @@ def encoded(members: Mapping[str, Any]) -> str:
 
 
 def presented_in(headers: Mapping[str, str]) -> Presented | None:
-    """What the headers of a request pay with (names in lower case); an unreadable x402 payment is an empty token."""
+    """Return the payment in the headers of a request (names in lower case), or None; an unreadable x402 payment is an empty token."""
     token = headers.get(TOKEN_HEADER)
     if token is not None:
         return Presented(token.strip(), headers.get(ISSUER_HEADER))
@@ -157,7 +157,7 @@ def presented_in(headers: Mapping[str, str]) -> Presented | None:
 
 
 def presented_by_x402(payment: object) -> Presented:
-    """What an x402 `PaymentPayload` of the native network pays with."""
+    """Return the token and the issuer in an x402 `PaymentPayload` of the native network."""
     payload = payment.get("payload") if isinstance(payment, Mapping) else None
     stated = payload if isinstance(payload, Mapping) else {}
     token, issuer = stated.get("token"), stated.get("issuer")

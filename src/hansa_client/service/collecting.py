@@ -24,7 +24,7 @@ WAIT_SECONDS = 10
 
 
 class Collected(Enum):
-    """What became of a due payment."""
+    """Outcome of a due payment."""
 
     CAPTURED = "captured"
     RELEASED = "released"

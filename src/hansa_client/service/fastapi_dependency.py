@@ -20,7 +20,7 @@ class PaidCall:
 
     @property
     def facts(self) -> Facts:
-        """Who pays, and how much."""
+        """Payer and amount."""
         return self.working.facts
 
     def capture(self, amount: str | Decimal) -> None:

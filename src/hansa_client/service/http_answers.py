@@ -59,7 +59,7 @@ class HttpAnswer:
         return HttpAnswer(self.status, [*self.headers, *_encoded(more)], self.body)
 
     def messages(self) -> tuple[Message, Message]:
-        """What an ASGI server is sent."""
+        """Return the messages for an ASGI server."""
         headers = [*self.headers, (b"content-length", str(len(self.body)).encode())]
         return (
             {"type": "http.response.start", "status": self.status, "headers": headers},
@@ -72,7 +72,7 @@ def _encoded(headers: Iterable[tuple[str, str]]) -> Headers:
 
 
 class Recorder:
-    """Takes what an application sends. `is_kept` says whether the request is paid, once its answer begins."""
+    """Takes the messages that an application sends. `is_kept` says whether the request is paid, once its answer begins."""
 
     def __init__(
         self, limit: int, is_kept: Callable[[], bool], pass_on: Callable[[Message], Awaitable[None]]
@@ -96,14 +96,14 @@ class Recorder:
             await self._keep(message)
 
     def fail(self) -> None:
-        """The application raised; what it sent before counts no more."""
+        """Record a failure: the application raised, and its earlier messages count no more."""
         self.is_complete = False
         self._start = {"status": 500, "headers": [(b"content-type", b"application/problem+json")]}
         self._chunks = [FAILED_BODY]
         self.ended.set()
 
     def answer(self) -> HttpAnswer:
-        """What was recorded; a failure where the application sent no whole answer."""
+        """Return the recorded answer; a failure where the application sent no whole one."""
         if self._start is None or not (self.is_complete or self._start["status"] > SUCCESS_MAX):
             self.fail()
         start: Mapping[str, Any] = self._start or {}

@@ -20,7 +20,7 @@ class UseIds:
 
     @property
     def mark(self) -> str:
-        """What every use of this agent's kit begins with."""
+        """Beginning of every use of this agent's kit."""
         return hashlib.sha256(b"hansa paid service:" + self.agent_did.encode()).hexdigest()[:MARK_LENGTH]
 
     def new(self) -> str:

@@ -1,4 +1,4 @@
-"""Which registries a service believes. An issuer that is not listed is refused without any request to it."""
+"""Registries that a service trusts. An issuer that is not listed is refused without any request to it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -74,7 +74,7 @@ class TrustedIssuers:
         return cls(origin_of(own), tuple(map(origin_of, others)), tuple(map(origin_of, own_names)))
 
     def address(self, issuer: str | None) -> str:
-        """Where a token of this issuer is verified; the own registry when none is named. Raises: IssuerNotTrusted."""
+        """Return the address at which a token of this issuer is verified; the own registry when none is named. Raises: IssuerNotTrusted."""
         if issuer is None:
             return self.own
         try:

@@ -1,4 +1,4 @@
-"""What the adapters of one paid service share: its registry, its store, its terms, and the rounds that collect."""
+"""Shared parts of the adapters of one paid service: its registry, its store, its terms, and the rounds that collect."""
 
 import asyncio
 import contextlib
@@ -152,7 +152,7 @@ class PaidCalls:
         await self.stop()
 
     async def start(self) -> Admission:
-        """Open the store and begin to collect what is due. Repeatable. Raises: StoreUnavailable, ValueError."""
+        """Open the store and begin to collect due payments. Repeatable. Raises: StoreUnavailable, ValueError."""
         async with self._starting:
             if self._admission is None:
                 await self._store.open()
@@ -208,7 +208,7 @@ class PaidCalls:
         return Terms(amount, self._currency)
 
     async def challenge(self, terms: Terms, resource: str) -> Challenge:
-        """What to answer to a call that is not paid."""
+        """Return the answer to a call that is not paid."""
         now = asyncio.get_running_loop().time()
         if self.captures and self._x402 is None and now >= self._x402_asked_again_at:
             self._x402_asked_again_at = now + X402_AGAIN_SECONDS
@@ -244,7 +244,7 @@ class PaidCalls:
         return self._registries[address]
 
     async def _collect(self) -> None:
-        """Capture and release what a stopped process left, for ever; a failure is tried again at the next round."""
+        """Capture and release the payments that a stopped process left, for ever; a failure is tried again at the next round."""
         rounds = 0
         while True:
             try:

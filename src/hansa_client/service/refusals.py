@@ -1,11 +1,11 @@
-"""Why a call is not served. One sentence, a stable code, and what the payer should do with the payment."""
+"""Refusals of a call. One sentence, a stable code, and the payer's next step with the payment."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of the paid work; sent as `X-Payment-Outcome`. A response without it leaves that open."""
+    """Outcome of the paid work; sent as `X-Payment-Outcome`. A response without it leaves that open."""
 
     DELIVERED = "delivered"
     FAILED = "failed"
@@ -28,7 +28,7 @@ class Refused:
 
 
 def payment_refused(code: str, detail: str) -> Refused:
-    """402: what was presented does not pay this call, and nothing was done for it."""
+    """402: the presented payment does not pay this call, and nothing was done for it."""
     return Refused(402, code, detail, Outcome.FAILED)
 
 
@@ -50,7 +50,7 @@ def issuer_unavailable() -> Refused:
 
 
 def store_unavailable() -> Refused:
-    """503: whether the work was recorded is not known, so nothing may be concluded from this answer."""
+    """503: the work may be recorded or not, so nothing may be concluded from this answer."""
     sentence = "The service cannot reach its store; repeat the call with the same token."
     return Refused(503, "STORE_UNAVAILABLE", sentence, retry_after_seconds=2)
 

@@ -66,7 +66,7 @@ Select = Callable[[HttpRequest], Priced | None]
 
 
 def selecting(pricing: "Pricing | Select | None") -> Select:
-    """Which requests are paid, and at what price."""
+    """Return the function that selects the paid requests, with their prices."""
     if pricing is None:
         return lambda request: Priced(None, order_of(request))
     if isinstance(pricing, Mapping):

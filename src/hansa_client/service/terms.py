@@ -1,4 +1,4 @@
-"""What a call costs, what a caller presents for it, and the judgement of the registry's verdict. No I/O."""
+"""Price of a call, the payment that a caller presents for it, and the judgement of the registry's verdict. No I/O."""
 
 import hashlib
 import re
@@ -30,7 +30,7 @@ class Terms:
 
 
 def price_of(stated: str | Decimal | int) -> Decimal:
-    """A price above zero. Raises: ValueError, TypeError for a float, which does not hold what was written."""
+    """Return a price above zero. Raises: ValueError, TypeError for a float, which does not hold the written digits."""
     if isinstance(stated, float | bool):
         raise TypeError(f'a price is a decimal string such as "0.05", got {stated!r}')
     try:
@@ -44,7 +44,7 @@ def price_of(stated: str | Decimal | int) -> Decimal:
 
 @dataclass(frozen=True)
 class Presented:
-    """What a caller pays with."""
+    """Payment that a caller presents."""
 
     token: str = field(repr=False)
     issuer: str | None
@@ -54,7 +54,7 @@ class Presented:
 
 @dataclass(frozen=True)
 class Order:
-    """The call to be paid: what distinguishes it from another one, and the names under which a token may be bound to it."""
+    """Call to be paid: its fingerprint, which differs from that of another call, and the names under which a token may be bound to it."""
 
     fingerprint: str
     body_digest: str

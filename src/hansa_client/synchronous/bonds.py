@@ -36,7 +36,7 @@ class Bonds:
         return self._sent("unlock", None, key)
 
     def status(self, did: str) -> Bond:
-        """The bond of an agent, and what blocks its release; needs no credential. Raises: NotFound."""
+        """Return the bond of an agent, and the blockers of its release; needs no credential. Raises: NotFound."""
         return self._transport.answer(Call("GET", _path(did, "status")), Bond)
 
     def config(self) -> BondConfig:

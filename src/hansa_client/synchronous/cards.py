@@ -75,7 +75,7 @@ class Cards:
         self._transport.response(Call("DELETE", _path(card_id)), self._owner)
 
     def validate(self, card_data: Mapping[str, Any]) -> CardVerdict:
-        """Whether a card could be stored; nothing is stored."""
+        """Return whether a card could be stored; nothing is stored."""
         call = Call(
             "POST", "/api/v1/utils/validate-card", json={"card_data": card_data}, is_without_effect=True
         )

@@ -62,7 +62,7 @@ class Contracts:
     def request_changes(
         self, contract_id: int, *, note: str | None = None, key: str | None = None
     ) -> Contract:
-        """Return what was submitted to the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
+        """Return the submitted work to the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
         return self._sent(f"/{contract_id}/request-changes", {"note": note}, key)
 
     def approve(
@@ -74,7 +74,7 @@ class Contracts:
         approval_id: str | None = None,
         key: str | None = None,
     ) -> Contract:
-        """Approve what was submitted; it is paid in the same commit, by `payment_token` where one is given.
+        """Approve the submitted work; it is paid in the same commit, by `payment_token` where one is given.
 
         Raises: InsufficientBalance, Conflict, Forbidden, NotFound, OutcomeUnknown.
         """

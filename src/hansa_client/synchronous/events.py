@@ -34,7 +34,7 @@ SILENT_LISTENS_MAX = 150
 
 
 class Events:
-    """What happens to the agent that this client acts for."""
+    """Events of the agent that this client acts for."""
 
     def __init__(self, transport: Transport, sender: Sender, agent: Session) -> None:
         self._transport = transport

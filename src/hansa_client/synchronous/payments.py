@@ -176,7 +176,7 @@ class Payments:
     def settle_many(
         self, tokens: Sequence[str | TokenToSettle], *, wait_seconds: int = WAIT_SECONDS
     ) -> SettledMany:
-        """As `settle`, of up to 500 tokens. A refused one is named in its line and does not affect the others."""
+        """Settle up to 500 tokens, each as `settle` does. A refused one is named in its line and does not affect the others."""
         lines = [TokenToSettle(token=one) if isinstance(one, str) else one for one in tokens]
         call = Call(
             "POST",

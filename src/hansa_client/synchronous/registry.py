@@ -86,7 +86,7 @@ class Registry:
         self._sender.close()
 
     def config(self) -> RegistryConfig:
-        """What the registry publishes about itself."""
+        """Return the public configuration of the registry."""
         return self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
 
     def fetch(self, call: Call) -> httpx2.Response:

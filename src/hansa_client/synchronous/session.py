@@ -1,5 +1,5 @@
 # Generated from hansa_client/asynchronous/session.py by `python -m tests.house.synchronous`.
-"""What a transport needs of a login."""
+"""Login as a transport needs it."""
 
 from typing import Protocol
 

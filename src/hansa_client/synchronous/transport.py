@@ -99,7 +99,7 @@ class Transport:
 
 
 def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal | OutcomeUnknown:
-    """What the caller learns: only a refusal that decides says that an attempt before it had no effect."""
+    """Return the error for the caller: only a refusal that decides says that an attempt before it had no effect."""
     # Whether the caller may act, and how often, is judged before the registry looks for the answer of an earlier attempt.
     is_decided = refusal.status < OF_THE_SERVER and not isinstance(
         refusal, KeyInProgress | TooManyRequests | Unauthorized | Forbidden
@@ -113,7 +113,7 @@ def _final(call: Call, refusal: Refusal, *, may_have_happened: bool) -> Refusal 
 
 @contextmanager
 def _before_sending(call: Call, *, may_have_happened: bool) -> Iterator[None]:
-    """What stops an attempt before it is sent, such as a login that fails, does not show what an earlier attempt did."""
+    """Turn an error before sending, such as a failed login, into OutcomeUnknown where an earlier attempt may have had an effect."""
     try:
         yield
     except HansaError as error:
@@ -132,7 +132,7 @@ def read_success(call: Call, answer: Answer, shape: type[T]) -> T:
 
 
 def _unreadable(call: Call, error: AnswerInvalid) -> AnswerInvalid | OutcomeUnknown:
-    """A success that cannot be read, as a proxy may send one, does not show what the registry did."""
+    """Return the error of a success that cannot be read, as a proxy may send one: it does not show the outcome at the registry."""
     if call.is_reading:
         return error
     return OutcomeUnknown(f"The request may have taken effect. {error}", call.key)

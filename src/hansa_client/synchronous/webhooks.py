@@ -1,5 +1,5 @@
 # Generated from hansa_client/asynchronous/webhooks.py by `python -m tests.house.synchronous`.
-"""Webhooks of the developer that this client acts for. `hansa_client.webhooks` verifies what they receive."""
+"""Webhooks of the developer that this client acts for. `hansa_client.webhooks` verifies received deliveries."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,7 +56,7 @@ class Webhooks:
         description: str | None = None,
         is_active: bool = True,
     ) -> Webhook:
-        """Change what is given, and activate the webhook unless `is_active` is False. Raises: NotFound, Invalid."""
+        """Change the given members, and activate the webhook unless `is_active` is False. Raises: NotFound, Invalid."""
         body: dict[str, Any] = {
             "url": url,
             "event_types": None if event_types is None else [*event_types],

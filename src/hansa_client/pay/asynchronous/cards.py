@@ -18,7 +18,7 @@ CARDS_MAX = 1000
 
 
 class AsyncSignedCards:
-    """Cards that their registry signed; what each says is kept for five minutes. A verdict on a payment is never kept.
+    """Cards that their registry signed; the terms of each are kept for five minutes. A verdict on a payment is never kept.
 
     The home of an agent of another registry is the active peer that the caller's own registry lists for its DID.
     """
@@ -28,7 +28,7 @@ class AsyncSignedCards:
         self._terms: dict[str, tuple[float, CardTerms]] = {}
 
     async def terms(self, did: str, *, is_fresh: bool = False) -> CardTerms:
-        """What the verified card of an agent says; `is_fresh` reads it anew. Raises: OfferDeclined, HansaError."""
+        """Return the terms of an agent's verified card; `is_fresh` reads it anew. Raises: OfferDeclined, HansaError."""
         kept = self._terms.get(did)
         if kept and not is_fresh and kept[0] > time.monotonic():
             return kept[1]
@@ -50,7 +50,7 @@ class AsyncSignedCards:
             raise OfferDeclined(f"The registry {address} knows no payee {did}.") from None
 
     async def _address_of_home(self, did: str) -> str:
-        """Where the peer is that speaks for the DID. Raises: OfferDeclined, HansaError."""
+        """Return the address of the peer that speaks for the DID. Raises: OfferDeclined, HansaError."""
         roster = await self._registry.fetch(Call("GET", "/api/v1/federation/peers"))
         _, _, issuer, *_ = [*did.split(":"), "", "", ""]
         for peer in json.loads(roster.content)["peers"]:

@@ -60,7 +60,7 @@ class PaidCall:
 
 
 class AsyncPayer:
-    """What the requests of one client share."""
+    """Parts that the requests of one client share."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class AsyncPayer:
             raise PaymentUnresolved(str(error), entry.payment_id) from error
 
     async def _require_agreed(self, token: AuthorizedToken, entry: Entry, offer: Offer) -> None:
-        """The token is what was asked for, and the service accepts its issuer. Raises: OfferDeclined, after freeing it."""
+        """Require a token for the requested payment, whose issuer the service accepts. Raises: OfferDeclined, after freeing it."""
         own = {token.issuer.rstrip("/"), self._registry.url}
         if offer.issuers and not own & {issuer.rstrip("/") for issuer in offer.issuers}:
             sentence = f"The service accepts tokens of {', '.join(offer.issuers)} only."

@@ -1,4 +1,4 @@
-"""Payments that were interrupted: what became of them, and how to end them."""
+"""Interrupted payments: their outcome, and their end."""
 
 import time
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class AsyncPendingPayments:
         return resolved
 
     async def _settled(self, entry: Entry, *, success: bool, is_given_up: bool = False) -> None:
-        """The token is returned again for the key of the entry; what a wallet signed ends by itself."""
+        """The token is returned again for the key of the entry; a payment that a wallet signed ends by itself."""
         if entry.capture_by == WALLET:
             await self._ending.inspect(entry)
             return
@@ -94,6 +94,9 @@ class AsyncPendingPayments:
         return [entry for entry in entries if entry.is_interrupted and self._is_own(entry)]
 
     def _is_own(self, entry: Entry) -> bool:
-        """Another agent would be given a token of its own for the key of an entry; what a wallet signed anyone can look up."""
+        """Return whether this client may end the entry.
+
+        For the key of an entry another agent would be given a token of its own; anyone can look up a payment that a wallet signed.
+        """
         is_payer = entry.capture_by == WALLET or entry.payer == self._registry.agent_client_id
         return is_payer and entry.registry == self._registry.url

@@ -45,7 +45,7 @@ class AsyncWalletPayer:
     patience_seconds: float
 
     async def offer(self, response: httpx2.Response, payee: str | None) -> WalletOffer | None:
-        """What a 402 demands of a wallet of this registry; None where it demands nothing of one.
+        """Return the offer that a 402 makes to a wallet of this registry; None where it makes none.
 
         Raises: OfferDeclined, HansaError.
         """
@@ -117,7 +117,7 @@ class AsyncWalletPayer:
             await async_sleep(pause)
 
     async def _concluded(self, reading: Reading, response: httpx2.Response, entry: Entry) -> httpx2.Response:
-        """A signed authorization cannot be taken back: what is not settled stays open until it expires."""
+        """Conclude a payment. A signed authorization cannot be taken back: an unsettled one stays open until it expires."""
         progress = await self._progress(response, entry)
         if progress not in {Progress.SETTLED, Progress.EXPIRED}:
             is_delivered = reading is Reading.DELIVERED

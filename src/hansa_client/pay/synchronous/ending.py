@@ -46,14 +46,14 @@ class Absent(StrEnum):
 
 
 class Ending:
-    """Ends entries. What cannot be ended now stays open in the journal, which says why; nothing is raised for it."""
+    """Ends entries. An entry that cannot be ended now stays open in the journal, which says why; nothing is raised for it."""
 
     def __init__(self, registry: Registry, journal: Journal) -> None:
         self._registry = registry
         self._journal = journal
 
     def settle(self, entry: Entry, token: AuthorizedToken, receipt: str | None = None) -> Progress:
-        """Pay for what was delivered; a token that the payee captures was captured before its answer came."""
+        """Pay for delivered work; a token that the payee captures was captured before its answer came."""
         is_captured = entry.capture_by == "payee"
         progress = Progress.SETTLED if is_captured else Progress.DELIVERED
         # Written while the registry settles. After a kill in between, the registry states what is settled, and what is only recorded is
@@ -72,7 +72,7 @@ class Ending:
         return self._settle(replace(entry, progress=progress), token, success=False, detail=detail)
 
     def inspect(self, entry: Entry, *, is_given_up: bool = False) -> Progress:
-        """What the registry says of an entry; an ended one is recorded as such.
+        """Return the progress of an entry as the registry states it; an ended one is recorded as such.
 
         An expired token that the registry does not have leaves it open, because a registry may have forgotten a payment; with
         `is_given_up` it is released.
@@ -129,7 +129,7 @@ class Ending:
         return self._ended(entry, ended, detail or settlement.reason) if ended else entry.progress
 
     def _look_at_wallet(self, entry: Entry) -> Progress:
-        """Whether the nonce of an authorization is used; it is by nobody else, because it was drawn for this payment."""
+        """Inspect the nonce of an authorization; if it is used, this payment used it, because it was drawn for this payment."""
         kept = result(self._journal.authorization(entry.payment_id))
         if kept is None:
             return entry.progress

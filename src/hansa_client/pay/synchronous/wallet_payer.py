@@ -46,7 +46,7 @@ class WalletPayer:
     patience_seconds: float
 
     def offer(self, response: httpx2.Response, payee: str | None) -> WalletOffer | None:
-        """What a 402 demands of a wallet of this registry; None where it demands nothing of one.
+        """Return the offer that a 402 makes to a wallet of this registry; None where it makes none.
 
         Raises: OfferDeclined, HansaError.
         """
@@ -116,7 +116,7 @@ class WalletPayer:
             sleep(pause)
 
     def _concluded(self, reading: Reading, response: httpx2.Response, entry: Entry) -> httpx2.Response:
-        """A signed authorization cannot be taken back: what is not settled stays open until it expires."""
+        """Conclude a payment. A signed authorization cannot be taken back: an unsettled one stays open until it expires."""
         progress = self._progress(response, entry)
         if progress not in {Progress.SETTLED, Progress.EXPIRED}:
             is_delivered = reading is Reading.DELIVERED

@@ -1,4 +1,4 @@
-"""Where the processes of a paid service agree on who works, and keep the answers of paid work for a day."""
+"""Store in which the processes of a paid service agree on who works, and which keeps the answers of paid work for a day."""
 
 from .entry import (
     DUE,

@@ -1,4 +1,4 @@
-"""What a store keeps of one token, and the store's contract.
+"""Record of one token in a store, and the store's contract.
 
 - One entry per token, found by the SHA-256 of the token; the token itself is never stored in clear.
 - `claimed`: a process asks the issuer about the token; no work has begun, so another process may take the claim over
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 class Payment(StrEnum):
-    """What the service still has to do about the payment."""
+    """Step that the service still has to take about the payment."""
 
     NONE = "none"
     """Nothing was verified yet."""
@@ -86,7 +86,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Work:
-    """What is recorded when the work begins."""
+    """Record of the begin of the work."""
 
     facts: str
     payment: Payment
@@ -103,7 +103,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is recorded when the work has ended. A receipt is kept longer than the answer."""
+    """Record of the end of the work. A receipt is kept longer than the answer."""
 
     sealed: bytes
     payment: Payment
@@ -116,7 +116,7 @@ class StoreUnavailable(Exception):
 
 
 class Store(Protocol):
-    """Where the processes of a service agree on who works. Every method raises StoreUnavailable, and only that."""
+    """Store in which the processes of a service agree on who works. Every method raises StoreUnavailable, and only that."""
 
     @property
     def store_id(self) -> str:
@@ -124,7 +124,7 @@ class Store(Protocol):
         ...
 
     async def open(self) -> None:
-        """Connect and create what is missing."""
+        """Connect and create missing tables."""
         ...
 
     def new_owner(self) -> str:

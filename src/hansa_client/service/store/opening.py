@@ -1,4 +1,4 @@
-"""Which store a URL names."""
+"""Store that a URL names."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit

@@ -1,4 +1,4 @@
-"""Which processes of one machine run: each holds the lock of a file of its own until it ends.
+"""Running processes of one machine: each holds the lock of a file of its own until it ends.
 
 - The kernel releases the lock when the process ends, however it ends; a process that is stopped or slow keeps it.
 - A name is random and used once. A file without a lock is that of a process that has ended.
@@ -40,7 +40,7 @@ class ProcessLock:
                 os.close(descriptor)
 
     def release(self) -> None:
-        """Delete the file; what this process still owned counts as that of a process that ended."""
+        """Delete the file; entries that this process still owned count as those of a process that ended."""
         if self._descriptor is not None:
             (self._directory / self.name).unlink(missing_ok=True)
             _DESCRIPTORS.discard(self._descriptor)

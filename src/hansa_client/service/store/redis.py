@@ -1,6 +1,6 @@
 """The store on Redis or Valkey: for a service of several machines.
 
-Each transition is one script, which the server runs alone. The server must persist what it confirmed
+Each transition is one script, which the server runs alone. The server must persist confirmed writes
 (`appendonly yes`, `appendfsync always`) and must not evict keys (`maxmemory-policy noeviction`); `open` refuses a
 server that evicts.
 """

@@ -1,4 +1,4 @@
-"""Which processes of a PostgreSQL run: each holds an advisory lock by a session of its own until it ends.
+"""Running processes of a PostgreSQL: each holds an advisory lock by a session of its own until it ends.
 
 - The server releases the lock when the session ends: at once when the process ends, within half a minute when its
   machine does. A process that is stopped or slow keeps it.
@@ -70,7 +70,7 @@ class SessionLock:
         self._connection = connection
 
     async def release(self) -> None:
-        """End the session; what this process still owned counts as that of a process that ended."""
+        """End the session; entries that this process still owned count as those of a process that ended."""
         connection, self._connection = self._connection, None
         if self._reopening:
             self._reopening.cancel()

@@ -55,7 +55,7 @@ class SqliteDriver:
         self._writer.open()
 
     async def close(self) -> None:
-        """End the writer after what is queued."""
+        """End the writer after the queued uses."""
         await asyncio.to_thread(self._writer.close)
         self._lock.release()
 
@@ -66,7 +66,7 @@ class SqliteDriver:
         connection.create_function("hansa_has_ended", 1, has_ended)
 
     async def within(self, use: Callable[[Run], Awaitable[T]], *, is_durable: bool = True) -> T:
-        """See Driver. What is not durable survives the end of the process, not always a loss of power."""
+        """See Driver. A use that is not durable survives the end of the process, not always a loss of power."""
         if not self._writer.is_open:
             raise StoreUnavailable("the store is not open")
         pending = self._writer.submit(

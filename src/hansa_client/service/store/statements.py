@@ -1,6 +1,6 @@
 """The SQL of the store, the same text for SQLite and PostgreSQL.
 
-Parameters are $1, $2 …; {now} is the store's clock, {columns} what an entry is read from, {ended} whether the process
+Parameters are $1, $2 …; {now} is the store's clock, {columns} the columns of an entry, {ended} whether the process
 of the owner has ended, {stall} how long its work outlasts the lease otherwise.
 Every transition is one conditional UPDATE, so that of several processes exactly one performs it.
 """
