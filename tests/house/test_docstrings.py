@@ -12,8 +12,8 @@ from tests.house.docstrings import (
 )
 
 ROOT = Path(__file__).parents[2]
-# Of each tree: the share that begins otherwise, and how often "what" stands in 1,000 words. Targets: 0.03 and 4.
-LIMITS = {"src": (0.13, 13.8), "tests": (0.13, 16.2)}
+# Of each tree: the share that begins otherwise, and how often "what" stands in 1,000 words. The tests are to come to 0.03 and 4 as well.
+LIMITS = {"src": (0.03, 4.0), "tests": (0.13, 16.2)}
 
 
 @pytest.mark.parametrize("tree", LIMITS)
