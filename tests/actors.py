@@ -1,6 +1,6 @@
 """Developers and agents for tests, made by the rooms themselves: the requests that make them have tests of their own.
 
-What is stored, published and returned is what the requests would leave, except that nothing counts for a limit. An account
+Rows, events and returned values are those that the requests would leave, except that nothing counts for a limit. An account
 that cannot log in at once, because its address is to be verified or an invitation is needed, is made by requests.
 """
 

@@ -13,7 +13,7 @@ from tests.unknown_paths import HOOKS
 
 @dataclass
 class FoundForm:
-    """A form of a page with what its fields hold."""
+    """Form of a page with the values of its fields."""
 
     action: str
     fields: list[tuple[str, str]] = field(default_factory=list)

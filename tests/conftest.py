@@ -125,7 +125,7 @@ structlog.configure(
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Where several processes will run tests, make meanwhile what all of them need: collecting occupies one core."""
+    """Make the things that all test processes need, where several will run: collecting occupies one core."""
     if session.config.option.collectonly or not number_of_workers(session.config.getoption("--workers", "0")):
         return
     COMMANDS.begin()
@@ -156,7 +156,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """From here on there is garbage. What nearly every worker makes for itself is made before it is forked."""
+    """Make the things that nearly every worker needs, before it is forked, and let the garbage collector run from here on."""
     if number_of_workers(session.config.getoption("--workers", "0")):
         # The first card that is judged loads it.
         import_module("a2a.client.card_resolver")
@@ -171,7 +171,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def write_the_description_of_the_api() -> None:
-    """As the first registry of a process does that is asked for it; this one never serves."""
+    """Write it like the first registry of a process that a client asks for it; this one never serves."""
     with tempfile.TemporaryDirectory() as directory:
         settings = settings_of("postgresql://nowhere", Path(directory))
         build_app(runtime_on(Database("postgresql://nowhere"), settings)).openapi()
@@ -189,7 +189,7 @@ def hash_passwords_with_little_work() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def seal_key_files_with_little_work() -> None:
-    """In this process, which reads what forked commands write."""
+    """Seal key files with little work in this process, which reads the files that forked commands write."""
     key_bundle.SCRYPT_COST = SCRYPT_COST
 
 
@@ -202,7 +202,7 @@ def unknown_paths_expected() -> Iterator[None]:
 
 @pytest.fixture
 def hash_passwords_with_all_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of what a password costs."""
+    """Hash with all the work, for tests of the cost of a password."""
     monkeypatch.setattr(passwords, "_hasher", HASHER)
 
 
@@ -251,7 +251,7 @@ async def database_farm(postgres: str) -> AsyncIterator[DatabaseFarm]:
 
 @pytest.fixture(scope="session")
 def founded_registries(database_farm: DatabaseFarm) -> FoundedRegistries:
-    """What the registries of this run are copies of."""
+    """Return the founded registries that the registries of this run are copies of."""
     return founded_by(database_farm)
 
 

@@ -1,4 +1,4 @@
-"""Data directories of registries that rest: what tests copy is small, and copied in a few milliseconds."""
+"""Data directories of registries that rest: tests copy small files, in a few milliseconds."""
 
 import os
 import re
@@ -11,7 +11,7 @@ LOG_IN_USE = re.compile(r"^Latest checkpoint's REDO WAL file: +(\w+)$", re.MULTI
 
 
 def make_small(data_dir: Path) -> None:
-    """Take out of a registry that was stopped half of what it would be copied with: the write-ahead log beyond its end."""
+    """Remove half of the bytes to copy from a stopped registry: the write-ahead log beyond its end."""
     cluster = data_dir / "postgres"
     shown = subprocess.run(
         [installed() / "bin" / "pg_controldata", cluster],

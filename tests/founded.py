@@ -49,7 +49,7 @@ class Founded:
     """Databases that hold what this one does, between two tests."""
 
     def suits(self, settings: Settings) -> bool:
-        """Whether founding with these settings would make the same."""
+        """Return whether founding with these settings would make the same."""
         return all(getattr(settings, name) == value for name, value in self.read.items())
 
 
@@ -72,7 +72,7 @@ class FoundedRegistries:
         return self._founded[-1]
 
     async def opened(self, founded: Founded, pool_size: int) -> KeptDatabase:
-        """A database that holds what `founded` does: one that an earlier test used, or a copy."""
+        """Open a database with the content of `founded`: one that an earlier test used, or a copy."""
         for kept in founded.kept:
             if kept.database._pool_size == pool_size and self._is_loop_of_the_session():
                 founded.kept.remove(kept)
@@ -98,7 +98,7 @@ class FoundedRegistries:
                 await self._drop(oldest)
 
     async def clear(self) -> None:
-        """Close what is kept."""
+        """Close every kept database."""
         for founded in self._founded:
             for kept in founded.kept:
                 await kept.close()
@@ -123,7 +123,7 @@ class FoundedRegistries:
 
 @cache
 def founded_by(farm: DatabaseFarm) -> FoundedRegistries:
-    """What the registries on this server are copies of."""
+    """Return the founded registries that the registries on this server are copies of."""
     directory = Path(tempfile.mkdtemp(prefix="hansa-founded-"))
     atexit.register(shutil.rmtree, directory)
     return FoundedRegistries(farm, directory)

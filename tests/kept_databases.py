@@ -1,7 +1,7 @@
-"""Databases of registries of earlier tests, brought back to what founding left and used again with their connections.
+"""Databases of registries of earlier tests, restored to their founded content and used again with their connections.
 
 A copy of a founded database and its end cost the server as much as a test does, and new connections plan every statement
-anew. What a database holds after `KeptDatabase.restore` is what it held when it was copied:
+anew. After `KeptDatabase.restore` a database holds the same as when it was copied:
 
 - Every table has its founded rows, and every sequence its founded value.
 - A database whose schema a test changed is dropped, as is one whose connections are still in use.
@@ -108,7 +108,7 @@ class Sequence:
 
 @dataclass(frozen=True)
 class FoundedContent:
-    """What a founded database holds."""
+    """Content of a founded database."""
 
     schema: list[tuple[Any, ...]]
     catalogs: list[int]
@@ -164,7 +164,7 @@ class FoundedContent:
 
 
 async def is_idle(pool: "asyncpg.Pool[asyncpg.Record]") -> bool:
-    """Whether all connections are back within a second, as a statement of the last registry may just end."""
+    """Return whether all connections are back within a second, as a statement of the last registry may just end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(1):
             while pool.get_idle_size() != pool.get_size():  # noqa: ASYNC110
@@ -186,7 +186,7 @@ class KeptDatabase:
         self._restorer: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def end_test(self) -> bool:
-        """End what the last test left connected. Returns whether the database can be used again."""
+        """End the connections that the last test left. Return whether the database can be used again."""
         pool = self.database._pool
         if (
             pool is None
@@ -212,7 +212,7 @@ class KeptDatabase:
             return False
 
     async def _has_founded_schema(self, restorer: "asyncpg.Connection[asyncpg.Record]") -> bool:
-        """Whether no test has changed it; notes the tables that the last one wrote in."""
+        """Return whether no test has changed it; note the tables that the last one wrote in."""
         content, before = self._content, self._written
         self._written = await restorer.fetchval(WRITTEN, content.counted)
         changed = [
@@ -227,7 +227,7 @@ class KeptDatabase:
         )
 
     async def restore(self) -> None:
-        """Bring back what founding left."""
+        """Restore the founded content."""
         restorer, content = await self._connected(), self._content
         sequences = [sequence.oid for sequence in content.sequences]
         async with restorer.transaction():

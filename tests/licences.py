@@ -1,4 +1,4 @@
-"""Certificates of a federation that no registry of the test run issued: a genesis and what it signs."""
+"""Certificates of a federation that no registry of the test run issued: a genesis and the licences it signs."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What the processes that run tests beside each other make once between them."""
+"""Things that the processes that run tests beside each other make once between them."""
 
 import fcntl
 import shutil
@@ -13,9 +13,9 @@ from tests.workers import is_worker
 
 @contextmanager
 def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
-    """A folder that all of them share, and whether it is still to be made; the others wait until it is.
+    """Yield a folder that all of them share, and whether it is still to be made; the others wait until it is.
 
-    It counts as made when the block ends without an error; what a failed one left is removed before the next.
+    It counts as made when the block ends without an error; the remains of a failed one are removed before the next.
     """
     directory = factory.getbasetemp()
     if is_worker():

@@ -1,7 +1,7 @@
-"""Where a test run keeps its temporary files: in memory where there is plenty of it.
+"""Directory of the temporary files of a test run: in memory if there is enough of it.
 
 Every test gets a database of its own, and a disk needs up to ten times as long as memory to make one. The tests of
-crashes kill processes, never the machine, so memory keeps for them what a disk would.
+crashes kill processes, never the machine, so memory serves them as well as a disk.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the owners of an agent are notified of: the reactor runs over the events of the agent, and the queued webhooks are read."""
+"""Notifications to the owners of an agent: the reactor runs over the events of the agent, and the queued webhooks are read."""
 
 import json
 from typing import Any

@@ -128,12 +128,12 @@ class OtherRegistry:
         return sign(kind, self.key, self.party, named, ends_at, operator=operator, csrs=csrs)
 
     def answer_to_body(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """What it answers to a request with a body; a registry of another trust domain reads none."""
+        """Return the answer to a request with a body; a registry of another trust domain reads none."""
         del body
         return self.answer(path, headers)
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Answer:
-        """What it answers to a request for one of its documents."""
+        """Return the answer to a request for one of its documents."""
         self.asked.append((path, headers))
         if path in self.answers:
             status, body = self.answers[path]

@@ -1,4 +1,4 @@
-"""Hosts outside the registry, played by tests: plain sockets that say what a test wants them to say."""
+"""Hosts outside the registry, played by tests: plain sockets that say the words of a test."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 @dataclass
 class Host:
-    """A listening host: how often it was connected to, and what was asked of it."""
+    """Listening host: the number of connections to it, and the requests it received."""
 
     port: int = 0
     connections: int = 0
@@ -121,11 +121,11 @@ class Authority:
         return self._certificate.public_bytes(Encoding.PEM).decode()
 
     def trust(self) -> ssl.SSLContext:
-        """What a client that trusts this authority alone goes by."""
+        """Return the TLS settings of a client that trusts this authority alone."""
         return ssl.create_default_context(cadata=self.certificate)
 
     def server(self, directory: Path, name: str, *, days: int = 1) -> ssl.SSLContext:
-        """What a server with a certificate for `name` goes by; with negative `days` it has ended."""
+        """Return the TLS settings of a server with a certificate for `name`; with negative `days` it has ended."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test host")])
         certificate = self._signed(subject, key, name=name, days=days)

@@ -1,4 +1,4 @@
-"""What must hold of all payment tokens at every moment, asked of the tables in plain SQL."""
+"""Invariants of all payment tokens at every moment, read from the tables in plain SQL."""
 
 from hansa.foundation.plumbing.storage.database import Tx
 from tests.all_events import ALL_EVENTS

@@ -11,7 +11,7 @@ async def assert_within(
 ) -> None:
     """Attempt it until one attempt is quick enough.
 
-    `prepare_attempt` does what is not measured, and returns what is.
+    `prepare_attempt` does the unmeasured work, and returns the measured call.
     """
     taken: list[float] = []
     while len(taken) < ATTEMPTS_MAX and min(taken, default=seconds) >= seconds:

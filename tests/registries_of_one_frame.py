@@ -1,6 +1,6 @@
 """A frame, and an operator registry, as the other one meets them: documents, requests and certificates without a second process.
 
-`OtherFrame` certifies what an operator under test requests. `OtherOperator` accepts invitations of a frame under test.
+`OtherFrame` issues the certificates that an operator under test requests. `OtherOperator` accepts invitations of a frame under test.
 """
 
 import json
@@ -43,7 +43,7 @@ class OtherFrame(OtherRegistry):
         return bundle_of(self.trust_domain, self.authority.bundle_pem, sequence)
 
     def invitation(self, operator: str) -> str:
-        """What `hansa peer invite --operator NAME` prints there."""
+        """Return the output of `hansa peer invite --operator NAME` there."""
         return self.signed("invitation", operator=operator)
 
     def answer_to_body(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:

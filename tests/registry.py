@@ -1,4 +1,4 @@
-"""A registry under test: the real application in process, on a real database, with builders for what tests need."""
+"""A registry under test: the real application in process, on a real database, with builders for the objects of tests."""
 
 import asyncio
 import email
@@ -77,7 +77,7 @@ class DatabaseFarm:
         return self._named(f"hansa_test_{uuid4().hex[:12]}")
 
     async def drop(self, dsn: str) -> None:
-        """Let a database go before the whole farm does; what was not yet written to disk never is."""
+        """Let a database go before the whole farm does; its pages in memory are never written to disk."""
         self._made.remove(name_of(dsn))
         await self._run(f'DROP DATABASE "{name_of(dsn)}" WITH (FORCE)')
 
@@ -329,7 +329,7 @@ def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
 
 
 def another_process(runtime: Runtime) -> Runtime:
-    """What another process on the same database holds."""
+    """Return the state that another process on the same database holds."""
     return replace(runtime, slots=ASSEMBLY.slots())
 
 
@@ -356,7 +356,7 @@ _read: dict[str, Settings] = {}
 
 @asynccontextmanager
 async def open_registry(dsn: str, directory: Path, **overrides: object) -> AsyncIterator[TestRegistry]:
-    """The application in process; what is missing in the database and in the directory is made, as at every start."""
+    """Open the application in process; missing tables and files are made, as at every start."""
     settings = settings_of(dsn, directory, **overrides)
     async with prepared_database(settings), open_prepared(settings, dsn) as registry:
         yield registry

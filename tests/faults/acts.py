@@ -22,7 +22,7 @@ DUE = 777
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one asking came to: a status as HTTP gives it, whether it says when to come back, and the answer."""
+    """Outcome of one request: a status as HTTP gives it, whether it names a time to retry, and the answer."""
 
     status: int
     says_when: bool = False
@@ -66,7 +66,7 @@ class World:
 
 @dataclass(frozen=True)
 class Act:
-    """`prepare` makes ready what is asked for, with a key of its own; `finals` are the statuses it ends with.
+    """`prepare` makes the object of the request ready, with a key of its own; `finals` are the statuses it ends with.
 
     An act that takes no key answers anew when it is asked for again.
     """

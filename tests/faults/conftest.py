@@ -1,4 +1,4 @@
-"""Which of these tests are for which tier, and what they look through."""
+"""Tiers of these tests, and the connection that they use."""
 
 from collections.abc import AsyncIterator
 

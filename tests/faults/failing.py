@@ -1,6 +1,6 @@
 """A database whose statements fail, each once, by a chosen fault: at the server, before it, behind it, on the wire.
 
-The connections are real ones; only what happens to the chosen statement is arranged. BEGIN, COMMIT and ROLLBACK are
+The connections are real ones; only the fate of the chosen statement is arranged. BEGIN, COMMIT and ROLLBACK are
 statements like every other.
 """
 
@@ -36,7 +36,7 @@ def in_turn(number: int, few: Sequence[Fault]) -> tuple[Fault, ...]:
 
 
 class Plan:
-    """Which statement fails, counted from now on; without one, statements are only listed."""
+    """Number of the statement that fails, counted from now on; without one, statements are only listed."""
 
     def __init__(self, observer: "asyncpg.Connection[asyncpg.Record]") -> None:
         self._observer = observer

@@ -3,11 +3,11 @@
 Each account's transfers, in the order of their ids, are a list. A transfer appends its key to the payer's list and to
 the payee's at once, and to the fee collector's when it is charged a fee; a reader sees the end of one list.
 
-1. A transfer stands once in each list it belongs to and in no other; nobody appended what was never asked for.
-2. What was acknowledged is there as it was answered; what was refused is nowhere.
+1. A transfer stands once in each list it belongs to and in no other; nobody appended a transfer that no client requested.
+2. An acknowledged transfer is there as it was answered; a refused one is nowhere.
 3. In a list each balance follows from the one before it.
 4. Whatever a reader saw is a row of neighbours in the list, so that readings of one list are prefixes of each other.
-5. The order in each list, what readers saw and did not see yet, and what was over before something else was asked
+5. The order in each list, the rows that readers saw and did not see yet, and the operations that were over before another was asked
    for, together make no circle.
 """
 
@@ -21,7 +21,7 @@ SHOWN_AT_MOST = 5
 
 
 class Rule(Enum):
-    """What can be broken."""
+    """Rule that a history can break."""
 
     APPENDED_ONCE = "a transfer is in its lists some other number of times than once"
     ASKED_FOR = "a list holds what nobody asked for"
@@ -217,7 +217,7 @@ def _order_by_time(nodes: Sequence[Transfer | Reading], after: list[list[int]]) 
 
 
 def _without_those_that_wait_for_nothing(after: Sequence[Sequence[int]]) -> set[int]:
-    """What is left when everything that can be put in a row has been: circles, and what stands behind them."""
+    """Return the rest when everything that has an order is removed: circles, and their successors."""
     waits_for = [0] * len(after)
     for followers in after:
         for follower in followers:

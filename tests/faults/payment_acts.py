@@ -1,4 +1,4 @@
-"""The acts on payment tokens, each as one thing that can be repeated; afterwards the world says what the tokens are."""
+"""Acts on payment tokens, each of which can be repeated; afterwards the world states the tokens."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -93,11 +93,11 @@ class PaymentWorld:
         )
 
     async def left_settling(self, token_id: str, seconds: int) -> None:
-        """As a process leaves it that died so long ago."""
+        """Leave the token as a process does that died so long ago."""
         await self.execute(_SETTLING, token_id, seconds)
 
     async def clear(self) -> None:
-        """End what is open, so that the caller has all its slots again."""
+        """End every open object, so that the caller has all its slots again."""
         await self.execute(
             "UPDATE commerce_payment_token SET expires_at = clock_timestamp()"
             " WHERE status IN ('authorized', 'consumed')"
@@ -110,9 +110,9 @@ PaymentAsking = Callable[[], Awaitable[Outcome]]
 
 @dataclass(frozen=True)
 class PaymentAct:
-    """`prepare` makes ready what is done; `ends` is what the tokens are after it, by number; `status` what it answers.
+    """`prepare` makes the act ready; `ends` are the tokens after it, by number; `status` is its answer.
 
-    `repeated` is what it answers as well when it was done before and its answer was lost.
+    `repeated` is a further status, of an act that was done before and whose answer was lost.
     """
 
     name: str

@@ -89,7 +89,7 @@ class NoLock(PlantedDesk):
 
 
 class ReadThenWrite(PlantedDesk):
-    """What is decided in one transaction, under a lock, is written in the next."""
+    """Decide in one transaction, under a lock, and write in the next."""
 
     async def transfer(self, order: ledger.TransferOrder, key: str) -> Answer:
         sides = await self.database.transaction(lambda tx: self._sides(tx, _LOCK, order))

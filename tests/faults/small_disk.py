@@ -22,7 +22,7 @@ class SmallDisk:
         return found.f_bavail * found.f_frsize
 
     def fill(self) -> None:
-        """Leave nothing; called again it takes what was freed meanwhile."""
+        """Leave no space; a second call takes the space that was freed meanwhile."""
         with self._ballast.open("ab", buffering=0) as ballast:
             for size in (PIECE, 4096, 1):
                 self._write_all(ballast.fileno(), bytes(size))

@@ -29,7 +29,7 @@ class Pair:
     _stopped: list[int]
 
     async def stall(self) -> None:
-        """Stop the process that sends the log to the standby; what is committed from now on stays at the leader."""
+        """Stop the process that sends the log to the standby; later commits stay at the leader."""
         sender = await value_of(self.leader, "SELECT pid FROM pg_stat_replication")
         os.kill(sender, signal.SIGSTOP)
         self._stopped.append(sender)
@@ -77,7 +77,7 @@ async def value_of(dsn: str, statement: str, *arguments: object) -> Any:
 
 
 async def until(condition: Any) -> None:
-    """Wait for what must come to pass."""
+    """Wait until the condition is true."""
     async with asyncio.timeout(COME_TO_PASS_SECONDS):
         while not await condition():  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -136,7 +136,7 @@ def _shown(
 
 
 async def _in_doubt(scene: Scene) -> Asking:
-    """As `_forgotten`, and nobody has the units. Nothing crosses afterwards."""
+    """Ask like `_forgotten`, while nobody has the units. Nothing crosses afterwards."""
     terms = replace(scene.entering(Direction.WRAP), amount=10**12)
     own = replace(terms, sender_did=terms.receiver_did, receiver_did=terms.sender_did)
     return scene.asking(MessageType.MINTED, own, MessageType.MINT)

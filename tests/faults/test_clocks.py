@@ -1,4 +1,4 @@
-"""The application's clock jumps; only the database's clock says what has ended and when things happened."""
+"""The application's clock jumps; only the database's clock decides ends and times."""
 
 import asyncio
 from collections import Counter
@@ -248,7 +248,7 @@ async def _agent_token(registry: TestRegistry, agent: TestAgent) -> str:
 async def _judged(
     registry: TestRegistry, ends_at: datetime, ask: Callable[[], Awaitable[httpx2.Response]]
 ) -> str:
-    """What became of a token, and whether that was right; in the moment of its end both are."""
+    """Return the state of a token, and whether it is right; at the moment of its end both states are."""
     before = await _now(registry)
     answer = await ask()
     after = await _now(registry)

@@ -1,4 +1,4 @@
-"""Each statement of what keeps a frame together fails once: nothing has changed, and it is done once.
+"""Each statement of the acts that hold a frame together fails once: nothing has changed, and it is done once.
 
 Claims of DIDs, the licence that an operator keeps, and the list of operators that it follows.
 """

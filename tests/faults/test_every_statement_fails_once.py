@@ -181,7 +181,7 @@ async def _crash_of(group: ledger.GroupCommit, order: ledger.TransferOrder, key:
 async def _undisturbed(
     act: Act, world: World, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]"
 ) -> tuple[list[str], dict[str, int]]:
-    """The statements of an act and what it writes, when nothing fails."""
+    """Return the statements of an act and its writes, when nothing fails."""
     # What a process reads once is read the first time.
     await (await act.prepare(world))()
     asked = await act.prepare(world)
@@ -213,7 +213,7 @@ def _are_final(outcomes: list[Outcome], act: Act) -> bool:
 
 
 def _are_repeated(outcomes: list[Outcome], settled: list[Outcome]) -> bool:
-    """Where a repetition succeeds, it says what was said at first."""
+    """Return whether each repetition that succeeds gives the first answer."""
     return all(
         one.text == other.text
         for one, other in zip(outcomes, settled, strict=True)

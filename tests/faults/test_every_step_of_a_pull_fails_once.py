@@ -67,7 +67,7 @@ async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
 
 
 async def _pull(registry: TestRegistry) -> None:
-    """Pull what is due; what a dying database interrupts is gone on with later."""
+    """Pull the cards that are due; a pull that a dying database interrupts continues later."""
     with suppress(Unavailable, asyncpg.PostgresError):
         await asyncio.wait_for(pull_cards(registry), 30)
 
@@ -90,7 +90,7 @@ async def _pull_until_done(
 
 
 async def _let_be_due(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """As if the leases of all that died had ended."""
+    """End the leases of all processes that died."""
     await observer.execute(
         "UPDATE plumbing_job SET due_at = least(due_at, now()), lease_until = lease_until - interval '1 day' WHERE kind = $1",
         CARD_PULLS.name,

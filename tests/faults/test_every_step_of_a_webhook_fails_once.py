@@ -74,7 +74,7 @@ async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 async def _send(registry: TestRegistry) -> None:
-    """Send what is due; what a dying database interrupts is gone on with later."""
+    """Send the webhooks that are due; a delivery that a dying database interrupts continues later."""
     with suppress(Unavailable, asyncpg.PostgresError):
         await asyncio.wait_for(send_due(registry.runtime), 30)
 

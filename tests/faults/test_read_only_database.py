@@ -72,7 +72,7 @@ async def test_a_read_only_database_is_a_503_and_service_resumes_by_itself(
 
 
 async def make_sessions_read_only(registry: TestRegistry) -> None:
-    """As a server does for all of its sessions at once when it becomes a standby."""
+    """Make all sessions read-only at once, like a server that becomes a standby."""
     pool = registry.database._pool
     assert pool is not None
     connections = [await pool.acquire() for _ in range(pool.get_size())]

@@ -109,7 +109,7 @@ async def _outcome(scene: Scene) -> Asking:
 
 
 async def _confirmed(scene: Scene, stated: Receipt, direction: Direction) -> Asking:
-    """A receipt for what is sent to the peer now."""
+    """Return a call that applies a receipt for the message that is sent to the peer now."""
     key, database = scene.peer.spiffe_id or "", scene.purses.registry.database
     sent = Sent(direction, await database.query(lambda tx: transfers.positions_in_chain(tx, key)))
     receipt = SignedReceipt(stated, "signed", NO_POSITIONS)
@@ -132,13 +132,13 @@ async def _award(scene: Scene) -> Asking:
 
 
 def signed_award(claim: Claim) -> SignedAward:
-    """As it was read from the message of its author."""
+    """Return the award in the form that is read from the message of its author."""
     award = Award(AMOUNT, AMOUNT, "tx-7", f"contract:{claim.dispute_id}")
     return SignedAward(claim, award, {}, NO_POSITIONS)
 
 
 def shown_award(scene: Scene, signed: SignedAward) -> ShownAward:
-    """As the peer that has paid it shows it."""
+    """Return the award in the form in which the peer that has paid it presents it."""
     return ShownAward(scene.peer, signed, Paid(signed.claim, signed.award, "signed", NO_POSITIONS, "shown"))
 
 
@@ -150,7 +150,7 @@ async def _paid_award(scene: Scene) -> Asking:
 
 
 async def _paid_award_ruled_again(scene: Scene) -> Asking:
-    """As before, after another ruling about the same payment."""
+    """Return a call that applies a paid award, after another ruling about the same payment."""
     registry, claim = scene.purses.registry, scene.claim(against_own=True)
     again = replace(claim, dispute_id=next(scene.numbers), amount=AMOUNT // 2)
     payment = signed_award(claim).award.payment

@@ -1,4 +1,4 @@
-"""Many more transfers are offered than the book takes: what does not fit is refused at once, and nothing is lost."""
+"""Many more transfers are offered than the book takes: the excess is refused at once, and nothing is lost."""
 
 from collections import Counter, deque
 from random import Random
@@ -32,7 +32,7 @@ class CountedQueue(deque[Ticket]):
 
 @pytest.fixture
 async def registry(start_registry: StartRegistry, monkeypatch: pytest.MonkeyPatch) -> TestRegistry:
-    """A registry whose book takes a tenth of what its clients offer."""
+    """Registry whose book takes a tenth of the transfers that its clients offer."""
     monkeypatch.setattr(batch, "WAITING_MAX", WAITING_MAX)
     monkeypatch.setattr(batch, "BATCH_MAX", BATCH_MAX)
     return await start_registry(rate_limit_reads="off")

@@ -32,7 +32,7 @@ Answer = tuple[int, int]
 
 
 class Desk(Protocol):
-    """Where transfers are handed in: (transaction id, the payer's balance after it), or a refusal."""
+    """Entry for transfers: (transaction id, the payer's balance after it), or a refusal."""
 
     database: Database
 
@@ -78,7 +78,7 @@ def _read(answered: ledger.OrderAnswer) -> Answer:
 
 
 class Traffic:
-    """`count` transfers of many clients between few accounts, and what became of them."""
+    """`count` transfers of many clients between few accounts, and their outcomes."""
 
     def __init__(self, desks: Sequence[Desk], accounts: Sequence[str], seed: int) -> None:
         self.history = History()

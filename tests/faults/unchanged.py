@@ -66,7 +66,7 @@ FEW_CONNECTIONS: Mapping[str, Any] = {"database_pool_size": POOL_SIZE, "rate_lim
 
 @dataclass(frozen=True)
 class FaultStage(Generic[World]):
-    """Agents of a registry whose statements fail as planned, and a connection that sees what was written."""
+    """Agents of a registry whose statements fail as planned, and a connection that reads the writes."""
 
     world: World
     plan: Plan
@@ -90,7 +90,7 @@ async def fault_stage(registry: TestRegistry, world: World) -> AsyncIterator[Fau
 
 
 def status_of(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:
-    """The status of what a route answers."""
+    """Return the status of the answer of a route."""
 
     async def asked() -> int:
         return (await ask()).status_code

@@ -56,7 +56,7 @@ class WrongClock:
 
         class WrongDatetime(_real_datetime, metaclass=AnyDatetime):
             def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-                """What is made of it is of the real class: encoders accept no other."""
+                """Return an object of the real class: encoders accept no other."""
                 return _real_datetime(*args, **kwargs)
 
             @classmethod

@@ -1,4 +1,4 @@
-"""The rooms of a process fit together, or the start ends with the name of what does not."""
+"""The rooms of a process fit together, or the start ends with the name of the one that does not."""
 
 import subprocess
 import sys

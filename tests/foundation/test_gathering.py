@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 
 
 class CountedStore:
-    """Answers with the key in capitals, once it may; counts what it is asked."""
+    """Answers with the key in capitals, once it may; counts the keys it is asked for."""
 
     def __init__(self) -> None:
         self.asked: list[Sequence[str]] = []

@@ -1,4 +1,4 @@
-"""The embedded certificate authority: what it issues is what SPIFFE asks for, and works in a real handshake."""
+"""The embedded certificate authority: its certificates meet SPIFFE, and work in a real handshake."""
 
 import asyncio
 import ssl
@@ -142,7 +142,7 @@ async def test_a_client_of_another_authority_is_turned_away_in_the_handshake(aut
 
 
 async def handshake(directory: Path, server: Svid, client: Svid, bundle_pem: str) -> list[tuple[str, str]]:
-    """Who the server sees when the client shows its certificate."""
+    """Return the identity that the server sees when the client presents its certificate."""
     seen: list[tuple[str, str]] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

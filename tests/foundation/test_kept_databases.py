@@ -1,4 +1,4 @@
-"""A database that earlier tests used holds what a copy of the founded one does."""
+"""A database that earlier tests used holds the same as a copy of the founded one."""
 
 from pathlib import Path
 

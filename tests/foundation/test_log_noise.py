@@ -1,4 +1,4 @@
-"""Of one kind of trouble one line a second is written, and what was left out is counted."""
+"""One line a second is written for one kind of trouble, and the omitted lines are counted."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ while timers := [thread for thread in threading.enumerate() if isinstance(thread
 
 
 class Written:
-    """A filter with a clock that the test moves, and what passed it."""
+    """Filter with a clock that the test moves, and the lines that passed it."""
 
     def __init__(self) -> None:
         self.now = 100.0

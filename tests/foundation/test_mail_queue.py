@@ -126,7 +126,7 @@ async def test_a_mail_server_out_of_reach_loses_no_mail(start_registry, unused_t
 
 
 async def test_whatever_the_mail_client_raises_is_a_try_that_failed_and_is_counted(start_registry):
-    """A port that is a TLS server's, say: the client raises what is neither of the network nor of SMTP."""
+    """A port that is a TLS server's, say: the client raises an error that is neither of the network nor of SMTP."""
     registry = await start_registry()
 
     class BrokenMailbox:

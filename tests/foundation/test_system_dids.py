@@ -1,4 +1,4 @@
-"""Which DIDs name an account of a registry."""
+"""DIDs that name an account of a registry."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the documents name and what the code has: settings, metrics, routes and commands."""
+"""Names that the documents use and that the code has: settings, metrics, routes and commands."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _STANDS_FOR_ANYTHING = re.compile(r"[{<$]|CODE|\.\.\.|…")
 
 
 def code_in(text: str) -> str:
-    """What of a document is code: its blocks and what is between backquotes."""
+    """Return the code in a document: its blocks and the text between backquotes."""
     blocks = _BLOCK.findall(text)
     return "\n".join([*blocks, *_INLINE.findall(_BLOCK.sub("", text))])
 
@@ -129,7 +129,7 @@ def targets_named(document: Path) -> set[str]:
 
 
 def is_command(words: str) -> bool:
-    """Whether a command, or a group of commands, begins so; arguments in lower case may follow."""
+    """Return whether a command, or a group of commands, begins so; arguments in lower case may follow."""
     return any(
         words == known or words.startswith(known + " ") or known.startswith(words + " ")
         for known in commands()
@@ -137,7 +137,7 @@ def is_command(words: str) -> bool:
 
 
 def is_route(method: str, path: str) -> bool:
-    """Whether a route has this path, written with or without /api/v1; a part such as {id} or $ID stands for anything."""
+    """Return whether a route has this path, with or without /api/v1; a part such as {id} or $ID stands for anything."""
     written = re.split(r"[?#]", path)[0].rstrip("/.:").removesuffix("/*")
     tries = {written, "/api/v1" + written}
     if path.endswith("/") or written == "/api/v1":
@@ -157,5 +157,5 @@ def _is_same(written: str, known: str) -> bool:
 
 
 def groups() -> set[str]:
-    """What comes first in the path of each route below /api/v1."""
+    """Return the first part of the path of each route below /api/v1."""
     return {path.split("/")[3] for _, path in routes() if path.startswith("/api/v1/")}

@@ -55,7 +55,7 @@ def _is_package(module: str) -> bool:
 
 
 def _definers(module: str) -> Iterator[str]:
-    """Yield the modules that define what `module` uses; a package that exports a name is passed through."""
+    """Yield the modules that define the names that `module` uses; a package that exports a name is passed through."""
     members = [
         (node.value.id, node.attr)
         for node in ast.walk(_tree(module))

@@ -1,4 +1,4 @@
-"""Which refusals a function raises, read from its source: its own, those of its docstring, and of what it calls in its module."""
+"""Refusals that a function raises, read from its source: its own, those of its docstring, and of its callees in its module."""
 
 import ast
 import inspect
@@ -13,7 +13,7 @@ _STATED = re.compile(r"Raises:(.*)", re.DOTALL)
 
 
 def raised_in(called: Callable[..., Any]) -> set[type[Refused]]:
-    """The refusals by name; what is called inside a `try` may be caught, and does not count."""
+    """Return the refusals by name; a call inside a `try` may be caught, and does not count."""
     function = inspect.unwrap(called)
     module = inspect.getmodule(function)
     assert module is not None

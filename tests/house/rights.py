@@ -10,7 +10,7 @@ KINDS: dict[str, str] = TABLE["kinds"]
 
 @dataclass(frozen=True)
 class Rights:
-    """What is expected of one operation, by kind of credential: an exact status, or `2xx`."""
+    """Expected answer of one operation, by kind of credential: an exact status, or `2xx`."""
 
     operation: str
     expected: dict[str, str]

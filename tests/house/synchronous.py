@@ -37,7 +37,7 @@ def sources(client: Path) -> Iterator[Path]:
 
 
 def counterpart(source: Path) -> Path:
-    """Where the synchronous form of a module is."""
+    """Return the path of the synchronous form of a module."""
     parts = [SYNCHRONOUS if part == ASYNCHRONOUS else part for part in source.parts]
     return Path(*parts)
 
@@ -65,7 +65,7 @@ def stale(client: Path) -> list[str]:
 
 
 def write(client: Path) -> None:
-    """Generate every counterpart, and delete what has no source."""
+    """Generate every counterpart, and delete those without a source."""
     expected = {counterpart(source): drawn(source, client) for source in sources(client)}
     for file, text in expected.items():
         file.parent.mkdir(parents=True, exist_ok=True)

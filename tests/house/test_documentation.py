@@ -1,4 +1,4 @@
-"""The documents name what the code has, and everything that an operator or a client needs is named in them."""
+"""The documents name only things that the code has, and everything that an operator or a client needs is named in them."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every operation says who may enter and what it answers, and has its row in the table of rights."""
+"""Every operation declares its credentials and its answers, and has its row in the table of rights."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The order of the house: what the import contracts cannot see."""
+"""Rules of the house that the import contracts cannot see."""
 
 import ast
 import re
@@ -40,7 +40,7 @@ def owner_of(file: Path, source: Path) -> str:
 
 
 def trespasses(source: Path, owners: dict[str, str]) -> list[str]:
-    """Where a file names a table that is not its own; `owners` maps tables to theirs."""
+    """Return the places where a file names a table that is not its own; `owners` maps tables to theirs."""
     # A name alone in quotes is a word of its own, not SQL.
     named = re.compile(rf"([\"'])\w+\1|\b({'|'.join(owners)})\b")
     return [
@@ -52,7 +52,7 @@ def trespasses(source: Path, owners: dict[str, str]) -> list[str]:
 
 
 def side_entrances(source: Path) -> Iterator[str]:
-    """Where code reaches through an imported room for what its door does not offer."""
+    """Return the places where code reaches past the door of an imported room."""
     offers = {door.parent.name: _exports(door) for door in (source / "rooms").glob("*/__init__.py")}
     for file in sorted(source.rglob("*.py")):
         text = file.read_text()
@@ -73,7 +73,7 @@ def side_entrances(source: Path) -> Iterator[str]:
 
 
 def names_that_say_nothing(directory: Path) -> list[str]:
-    """Files and folders whose name does not say what they do."""
+    """Return the files and folders whose name does not describe their work."""
     return sorted(
         str(path.relative_to(directory))
         for path in directory.rglob("*")

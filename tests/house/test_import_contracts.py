@@ -118,7 +118,7 @@ _numbers = itertools.count(1)
 def broken_contracts(
     directory: Path, changes: Mapping[str, str], asked: Collection[str] = CONTRACT_IDS
 ) -> list[str]:
-    """Which of the contracts `asked` about a registry with these files breaks."""
+    """Return the contracts among `asked` that a registry with these files breaks."""
     name = f"planted_{next(_numbers)}"
     for file, content in {**INNOCENT, **changes, "__init__.py": ""}.items():
         path = directory / name / file.replace("hansa", name)

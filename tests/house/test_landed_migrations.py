@@ -20,7 +20,7 @@ def read_table(text: str) -> dict[str, str]:
 
 
 def differences(landed: dict[str, str], directory: Path) -> list[str]:
-    """What is wrong with the migrations, each with what to do about it."""
+    """Return the errors of the migrations, each with its remedy."""
     found = {
         file.relative_to(directory).as_posix(): sha256(file.read_bytes()).hexdigest()
         for pattern in PATTERNS

@@ -1,4 +1,4 @@
-"""Standard output of a command is its outcome alone: what it logs goes to standard error."""
+"""Standard output of a command is its outcome alone: log lines go to standard error."""
 
 import inspect
 import os
@@ -36,7 +36,7 @@ def commands_on_data(group: Any) -> Iterator[tuple[str, Any]]:
 
 
 def reads_settings(function: Any) -> bool:
-    """Whether the function calls `settings_from`, itself or by a function that stands beside it."""
+    """Return whether the function calls `settings_from`, itself or by a function that stands beside it."""
     beside = [function.__globals__.get(name) for name in function.__code__.co_names]
     return any(
         "settings_from" in one.__code__.co_names

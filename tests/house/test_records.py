@@ -12,7 +12,7 @@ def is_dataclass(definition: ast.ClassDef) -> bool:
 
 
 def needs_a_dataclass(definition: ast.ClassDef) -> bool:
-    """Whether it keeps a member out of its text, or keeps a value that it has computed."""
+    """Return whether it keeps a member out of its text, or keeps a value that it has computed."""
     text = ast.unparse(definition)
     return "repr=False" in text or "@cached_property" in text
 

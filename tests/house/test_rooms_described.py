@@ -1,4 +1,4 @@
-"""The descriptor of a room says what its code does."""
+"""The descriptor of a room agrees with its code."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an SQL file may hold, and that functions, triggers and views are created nowhere else."""
+"""Rules of the content of an SQL file; functions, triggers and views are created nowhere else."""
 
 import re
 import tomllib
@@ -43,7 +43,7 @@ NO_ALIAS = re.compile(
 
 
 def objections(file: SqlFile) -> list[str]:
-    """What is wrong with the form of a file."""
+    """Return the errors in the form of a file."""
     found = []
     heading = file.content.partition("CREATE OR REPLACE")[0]
     if not heading.startswith("-- ") or heading.startswith("-- after:"):
@@ -63,7 +63,7 @@ def objections(file: SqlFile) -> list[str]:
 
 
 def subqueries_without_alias(text: str) -> list[str]:
-    """The beginning of what follows each subquery that has no alias."""
+    """Return the first words after each subquery that has no alias."""
     ends = (closing_parenthesis(text, found.end()) for found in SUBQUERY.finditer(text))
     return [text[end : end + 40] for end in ends if NO_ALIAS.match(text, end)]
 

@@ -41,7 +41,7 @@ TWO_TESTS = """
 
 
 async def start(directory: Path, *options: str, **files: str) -> Process:
-    """`pytest --workers 2` on files of these names; what happens is recorded, with the process, in the file `record`."""
+    """Start `pytest --workers 2` on files of these names; events are recorded, with the process, in the file `record`."""
     (directory / "pytest.ini").write_text("[pytest]\n")
     (directory / "conftest.py").write_text(dedent(SESSION))
     for name, text in files.items():

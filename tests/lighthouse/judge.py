@@ -59,7 +59,7 @@ def agent_page(address: str) -> str:
 def judge(
     tools: PinnedTools, address: str, path: str, categories: tuple[str, ...], headers: Mapping[str, str]
 ) -> list[str]:
-    """Load a page as Lighthouse does, print its scores, and return what is below its bound."""
+    """Load a page as Lighthouse does, print its scores, and return those below their bound."""
     # The first request after the start reads templates, and for /docs writes the description of the API.
     httpx2.get(address + path, headers=headers, timeout=60).raise_for_status()
     with tempfile.TemporaryDirectory() as directory:
@@ -91,7 +91,7 @@ def judge(
 
 
 def judge_all(address: str) -> list[str]:
-    """What is below its bound on the pages of a registry."""
+    """Return the scores below their bound on the pages of a registry."""
     tools = PinnedTools("lighthouse", Path(__file__).parent, "Lighthouse")
     tools.ready()
     low = []

@@ -112,7 +112,7 @@ async def who_may(row: Rights, stage: Stage, credentials: Credentials) -> Mappin
 def differences(
     described: Mapping[str, Any], judge: Judge, row: Rights, answer: httpx2.Response
 ) -> list[str]:
-    """How an answer differs from what is declared."""
+    """Return the differences between an answer and its declaration."""
     declared = operation_of(described, row)["responses"].get(str(answer.status_code))
     if declared is None or answer.status_code >= 300:
         return [f"{answer.status_code}: {answer.text[:200]}"]

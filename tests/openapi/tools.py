@@ -11,10 +11,10 @@ HERE = Path(__file__).parent
 
 
 class Tools(PinnedTools):
-    """Where the tools are, and how to run them."""
+    """Places of the tools, and calls of them."""
 
     def redocly(self, document: Path) -> list[str]:
-        """What Redocly finds wrong in a document."""
+        """Return the findings of Redocly in a document."""
         script = self.home / "node_modules" / "@redocly" / "cli" / "bin" / "cli.js"
         findings = self._found(
             script, "lint", document, "--config", HERE / "redocly.yaml", "--format", "json"
@@ -25,7 +25,7 @@ class Tools(PinnedTools):
         ]
 
     def spectral(self, document: Path) -> list[str]:
-        """What Spectral finds wrong in a document."""
+        """Return the findings of Spectral in a document."""
         script = self.home / "node_modules" / "@stoplight" / "spectral-cli" / "dist" / "index.js"
         findings = self._found(
             script, "lint", document, "--ruleset", HERE / "spectral.yaml", "--format", "json", "--quiet"

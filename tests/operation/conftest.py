@@ -23,7 +23,7 @@ collect_ignore = ["test_enrolling_commands.py", "test_own_checkout.py"] if TIER 
 async def founded_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of a registry that was started once, with the usual settings, and stopped.
 
-    A first start costs four times what a later one does: the processes that run tests beside each other make one between them.
+    A first start costs four times as much as a later one: the processes that run tests beside each other make one between them.
     """
     with made_once(tmp_path_factory, "founded") as (directory, is_missing):
         registry = RegistryProcess(directory / "data")

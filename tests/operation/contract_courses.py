@@ -1,6 +1,6 @@
 """Courses of contracts, each walked step by step against a server that may die at any moment.
 
-A step whose answer was lost is repeated, with its key where the route takes one. What was done before is then refused with
+A step whose answer was lost is repeated, with its key where the route takes one. A step that was done before is then refused with
 409, and the contract or dispute says that it was done.
 """
 

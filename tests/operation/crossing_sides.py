@@ -76,14 +76,14 @@ class Side:
         await self.process.start()
 
     async def still_open(self) -> int:
-        """What is not closed yet; it is due now."""
+        """Return the transfers that are not closed yet; each is due now."""
         count: int = await self.registry.database.transaction(lambda tx: tx.fetchval(_TIME_PASSES))
         return count
 
 
 @dataclass
 class Crossing:
-    """The transfers between all registries, and what their senders were answered."""
+    """Transfers between all registries, and the answers to their senders."""
 
     sides: list[Side]
     acknowledged: set[str] = field(default_factory=set)
@@ -122,7 +122,7 @@ class Crossing:
             await asyncio.sleep(0.2)
 
     async def _open(self) -> list[Any]:
-        """What is not closed, with its peer and job, for the message of a failure."""
+        """Return the transfers that are not closed, with their peer and job, for the message of a failure."""
         found = [
             await side.registry.database.query(lambda tx, statement=statement: tx.fetch(statement))
             for side in self.sides

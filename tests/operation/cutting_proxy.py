@@ -1,4 +1,4 @@
-"""A TCP proxy between two registries that cuts connections, freezes them, delays or doubles what passes."""
+"""A TCP proxy between two registries that cuts connections and freezes, delays or doubles their bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,10 +10,10 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass
 class CuttingProxy:
-    """What passes now meets the present trouble: none, `cut`, `freeze`, `freeze requests`, `freeze answers`, `delay` or `double`.
+    """Proxy whose bytes meet the present trouble: none, `cut`, `freeze`, `freeze requests`, `freeze answers`, `delay` or `double`.
 
-    A cut closes the connection after some bytes more, so that a request or an answer is lost in its middle. What is
-    frozen goes on when the trouble ends. Of doubled bytes TLS makes an error.
+    A cut closes the connection after some bytes more, so that a request or an answer is lost in its middle. Bytes that are
+    frozen go on when the trouble ends. Of doubled bytes TLS makes an error.
     """
 
     port: int
@@ -55,7 +55,7 @@ class CuttingProxy:
         target.close()
 
     async def _troubled(self, content: bytes, what: str) -> bytes:
-        """What is passed on of these bytes; nothing of them ends the connection."""
+        """Return the bytes to pass on in place of these; nothing of them ends the connection."""
         match self.trouble:
             case "cut":
                 left, self.bytes_before_cut = self.bytes_before_cut, self.bytes_before_cut - len(content)

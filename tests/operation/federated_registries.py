@@ -1,4 +1,4 @@
-"""Registries whose operators type what the guide "Join a federation" says."""
+"""Registries whose operators type the commands of the guide "Join a federation"."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ class Operated:
         return await run(*command.split(), data_dir=self.process.data_dir, **self.settings)
 
     async def printed(self, command: str) -> Any:
-        """What a command of the guide prints with --json."""
+        """Return the output of a command of the guide with --json."""
         ended = await self.hansa(f"{command} --json")
         assert ended.code == 0, ended
         return json.loads(ended.output)
@@ -99,7 +99,7 @@ async def is_active(one: Operated, name: str) -> bool:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait for what must come to pass."""
+    """Wait until the condition is true."""
     async with asyncio.timeout(60):
         while not await condition():  # noqa: ASYNC110
             await asyncio.sleep(0.2)

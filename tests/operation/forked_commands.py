@@ -41,7 +41,7 @@ READ_WHILE_LOADED = ("PYTHON", "LANG", "LC_", "TERM", "COLUMNS", "NO_COLOR", "FO
 class Program:
     """A program: its name, the package to load, the module with its `main`, and the interpreter.
 
-    The module of an installed program also has a `run`, that of a program of the tests a `prepare`: what each fork would do first.
+    The module of an installed program also has a `run`, that of a program of the tests a `prepare`: the first work of each fork.
     """
 
     name: str
@@ -56,12 +56,12 @@ HANSA = Program("hansa", "hansa", "hansa.doors.operate", sys.executable)
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Whether a fork does with this environment what the program does."""
+    """Return whether a fork does the same with this environment as the program."""
     return hasattr(os, "pidfd_open") and not any(name.startswith(READ_WHILE_LOADED) for name in environment)
 
 
 class ForkedCommand:
-    """A command under way: what tests use of `asyncio.subprocess.Process`."""
+    """Command under way: the members of `asyncio.subprocess.Process` that tests use."""
 
     def __init__(self, pid: int, exit_code: "asyncio.Task[int]", *outputs: asyncio.StreamReader) -> None:
         self.pid = pid
@@ -168,7 +168,7 @@ async def _reading(descriptor: int) -> asyncio.StreamReader:
 
 
 def load(package: str, prepare: Callable[[], None]) -> None:
-    """Import and make all that a command may need, and leave it out of what each fork's collector looks through."""
+    """Import and make everything that a command may need, and exclude it from the collections of each fork."""
     for module in pkgutil.walk_packages(
         import_module(package).__path__, f"{package}.", onerror=lambda _: None
     ):
@@ -185,14 +185,14 @@ def load(package: str, prepare: Callable[[], None]) -> None:
 
 
 def read_a_command_line(run: Callable[[], None]) -> None:
-    """A command that reads nothing brings in what is imported when a command line is read."""
+    """Run a command that reads nothing, which imports the modules that reading a command line needs."""
     sys.argv[1:] = ["completion", "bash"]
     with suppress(SystemExit):
         run()
 
 
 def prepare_service() -> None:
-    """Make what each `hansa serve` would make for itself, and have it take less than in use: work for passwords and key files, memory for tables."""
+    """Make the objects that each `hansa serve` would make, with less than in use: work for passwords and key files, memory for tables."""
     passwords = import_module("hansa.rooms.people.passwords")
     passwords._hasher = type(passwords._hasher)(time_cost=1, memory_cost=8, parallelism=1)
     import_module("hansa.foundation.plumbing.keys.key_bundle").SCRYPT_COST = SCRYPT_COST
@@ -217,7 +217,7 @@ def serve(requests: socket.socket) -> dict[str, Any] | None:
 
 
 def _begin(selector: selectors.BaseSelector, asking: socket.socket) -> dict[str, Any] | None:
-    """Do what is asked for. Returns the request in the fork that is to carry it out."""
+    """Carry the request out. Return the request in the fork that is to run it."""
     message, files, *_ = socket.recv_fds(asking, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
     if not message:
         selector.unregister(asking)

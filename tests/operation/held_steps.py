@@ -17,7 +17,7 @@ LOCK = 471_108
 
 @dataclass(frozen=True)
 class Step:
-    """Which write of which row it is, and by which side; `done` is true of the row from its commit on."""
+    """Write of a row by one side; `done` is true of the row from its commit on."""
 
     by: str
     table: str
@@ -88,7 +88,7 @@ class Held:
         await until_async(lambda: self._connection.fetchval(_WAITING, LOCK))
 
     async def break_off(self) -> None:
-        """End what waits, as the database does once it notices that its client is gone."""
+        """End the waiting statements, as the database does once it notices that its client is gone."""
         await self._connection.execute(
             f"SELECT pg_terminate_backend(pid) FROM ({_WAITING}) waiting".replace("$1", str(LOCK))
         )
@@ -115,7 +115,7 @@ async def held(side: Side, step: Step) -> AsyncIterator[Held]:
 
 
 async def is_done(side: Side, step: Step, payer: str) -> bool:
-    """Whether the newest transfer of this payer is past the commit of the step at this registry."""
+    """Return whether the newest transfer of this payer is past the commit of the step at this registry."""
     row = await side.registry.database.query(
         lambda tx: tx.fetchval(
             f"SELECT {step.done} FROM {step.table} WHERE sender_did = $1 ORDER BY created_at DESC LIMIT 1",

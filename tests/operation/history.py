@@ -1,6 +1,6 @@
-"""What a client of the registry asked and was answered, on disk before it goes on: the client's own evidence.
+"""Requests of a client of the registry and their answers, on disk before it goes on: the client's own evidence.
 
-One JSON object a line, each forced to disk: an asking before the request leaves, what became of it after the answer.
+One JSON object a line, each forced to disk: a request before it is sent, its outcome after the answer.
 """
 
 import json
@@ -15,7 +15,7 @@ TOKEN_USED = "BOOTSTRAP_TOKEN_USED"
 
 
 class Outcome(StrEnum):
-    """What the client knows of an operation."""
+    """Outcome of an operation, as the client knows it."""
 
     ACKNOWLEDGED = "acknowledged"
     REFUSED = "refused"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What was read: `text` is the body as it came, `retry_after` and `replayed` come from headers."""
+    """Answer to a request: `text` is the body as it came, `retry_after` and `replayed` come from headers."""
 
     status: int
     text: str
@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def confirms(self) -> bool:
-        """Whether it says that the thing was done, now or before."""
+        """Return whether it confirms that the operation is done, now or before."""
         return self.is_success or TOKEN_USED in self.text
 
     @property

@@ -85,7 +85,7 @@ def _install(root: Path, environ: Mapping[str, str]) -> None:
 
 
 def _unpack(target: Path, environ: Mapping[str, str]) -> None:
-    """Unpack the package and the libraries that it needs, which takes no rights; what lay there before did not start."""
+    """Unpack the package and the libraries that it needs, which takes no rights; an earlier copy there did not start."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as directory:

@@ -1,10 +1,10 @@
-"""Nothing lost: what clients were answered, compared with what the database says, when nobody writes any more.
+"""Nothing lost: the answers to clients, compared with the database, when nobody writes any more.
 
-1. An acknowledged operation has exactly one ledger transaction, which says what the answer said; a repetition of the
+1. An acknowledged operation has exactly one ledger transaction, which agrees with the answer; a repetition of the
    request got the same answer, and the registry still remembers it.
 2. A refused operation has none, and no transfer stands in the ledger that nobody asked for.
 3. An operation without an answer has none or one.
-4. The postings of a transaction sum to zero, and what was issued is what the accounts hold.
+4. The postings of a transaction sum to zero, and the issued units are those that the accounts hold.
 5. A balance is the sum of its postings and of its events, at every step, and never negative.
 6. Each ledger transaction has one event that moves the same amounts; no sequence number appears twice.
 7. A bootstrap token makes one agent and a developer gets one genesis grant.

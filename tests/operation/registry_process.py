@@ -46,7 +46,7 @@ RESERVED: list[socket] = []
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended and what it said."""
+    """Exit code and output of a command that ended."""
 
     code: int
     output: str
@@ -183,7 +183,7 @@ async def launch(
 
 
 def environment(data_dir: Path, **settings: str) -> dict[str, str]:
-    """What a command of this checkout finds around it."""
+    """Return the environment of a command of this checkout."""
     ours = {"PATH": os.defpath, "HOME": str(data_dir.parent), "HANSA_DATA_DIR": str(data_dir)}
     # Where this variable names a checkout, the command is that checkout's.
     code = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
@@ -229,7 +229,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
+    """Return whether the process runs; a zombie does not."""
     return (found := _parent_and_state(pid)) is not None and found[1] != "Z"
 
 
@@ -263,7 +263,7 @@ def _parent_and_state(pid: int) -> tuple[int, str] | None:
 
 
 async def until(condition: Callable[[], object], seconds: float = COME_TO_PASS_SECONDS) -> None:
-    """Wait for what must come to pass."""
+    """Wait until the condition is true."""
     deadline = monotonic() + seconds
     while not condition():
         assert monotonic() < deadline, "it did not come to pass in time"
@@ -289,7 +289,7 @@ async def _status_of(url: str) -> int:
 
 
 async def until_async(condition: Callable[[], Awaitable[object]]) -> None:
-    """As `until`, for what is asked of a database or a service."""
+    """Wait like `until`, for a condition that a database or a service is asked for."""
     async with asyncio.timeout(COME_TO_PASS_SECONDS):
         while not await condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -132,7 +132,7 @@ async def rotate(crossing: Crossing, traffic: Traffic) -> None:
 
 
 async def rotate_key(one: Side, command: str) -> dict[str, Any]:
-    """Run a command of `hansa keys` beside the process; what it prints."""
+    """Run a command of `hansa keys` beside the process; return its output."""
     ended = await run("keys", command, "--json", data_dir=one.process.data_dir, **one.settings)
     assert ended.code == 0, ended
     printed: dict[str, Any] = json.loads(ended.output)
@@ -140,7 +140,7 @@ async def rotate_key(one: Side, command: str) -> dict[str, Any]:
 
 
 async def later(dsn: str, age: timedelta) -> None:
-    """As if the last change of the authority were so much older."""
+    """Move the last change of the authority so much into the past."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(

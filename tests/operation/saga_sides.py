@@ -1,4 +1,4 @@
-"""Two serving registries of different currencies: swaps, the bridge and slashes between them, and what has to hold afterwards."""
+"""Two serving registries of different currencies: swaps, the bridge and slashes between them, and the invariants afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -40,7 +40,7 @@ _SLASHES = "SELECT dispute_id, status, slashed_amount, compensated, is_closed FR
 
 @dataclass
 class Sagas:
-    """What goes on between the two, and which steps were under way when a process was killed."""
+    """Operations between the two, and the steps that were under way when a process was killed."""
 
     crossing: Crossing
     administrators: dict[str, TestDeveloper]

@@ -32,7 +32,7 @@ class Payer:
 
 
 class Storm:
-    """Clients of one registry. They outlive it: what is not answered is recorded and the next thing is tried."""
+    """Clients of one registry. They outlive it: an operation without an answer is recorded, and the next one is tried."""
 
     def __init__(self, url: str, history: History, seed: int, *, clients: int, agents: int) -> None:
         self._http = httpx2.AsyncClient(
@@ -59,7 +59,7 @@ class Storm:
         self._tasks = [asyncio.create_task(self._forever(one)) for one in work]
 
     async def calm(self) -> None:
-        """Let every client finish what it is at."""
+        """Let every client finish its present operation."""
         tasks, self._tasks = self._tasks, []
         await asyncio.gather(*tasks)
 
@@ -170,7 +170,7 @@ class Storm:
     async def _answered(
         self, key: str, kind: str, request: dict[str, str], response: Awaitable[httpx2.Response]
     ) -> Answer:
-        """Send, with the asking recorded before and what came of it after. Raises: NoAnswer."""
+        """Send, with the request recorded before and the outcome after. Raises: NoAnswer."""
         asked = self._history.ask(key, kind, request)
         try:
             read = await response

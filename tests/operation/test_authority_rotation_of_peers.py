@@ -55,7 +55,7 @@ def authority_of(one: Operated) -> IdentityAuthority:
 
 
 async def is_let_in(one: Operated, svid: Svid, directory: Path) -> bool:
-    """Whether the federation listener answers a connection that shows this certificate."""
+    """Return whether the federation listener answers a connection that shows this certificate."""
     await asyncio.to_thread((directory / "leaf.pem").write_text, svid.certificate_pem + svid.key_pem)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -107,7 +107,7 @@ def acknowledged(operations: list[Operation]) -> list[Operation]:
 
 
 def as_known_before(asked_for: list[Operation], before: list[Operation]) -> list[Operation]:
-    """Everything that was ever asked for; what was not decided before the backup may be in it or not."""
+    """Return every operation ever requested; one that was not decided before the backup may be in it or not."""
     decided = {one.key: one for one in before if one.outcome is not Outcome.UNKNOWN}
     return [decided.get(one.key) or replace(one, attempts=[Attempt(None)]) for one in asked_for]
 

@@ -1,4 +1,4 @@
-"""A bad setting stops the start with one line that names the variable, the value and what is allowed."""
+"""A bad setting stops the start with one line that names the variable, the value and the allowed values."""
 
 import json
 import socket

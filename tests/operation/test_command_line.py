@@ -22,7 +22,7 @@ from tests.properties.scale import by_tier
 
 
 def commands(group: Any, *path: str) -> dict[tuple[str, ...], Any]:
-    """Every command and group, by what is typed after `hansa`."""
+    """Return every command and group, by the words that follow `hansa`."""
     found = {path: group}
     for name, command in getattr(group, "commands", {}).items():
         if not command.hidden:
@@ -38,7 +38,7 @@ def is_group(path: tuple[str, ...]) -> bool:
 
 
 def shown(*arguments: str) -> Ended:
-    """What a command that ends at once prints, run in this process."""
+    """Return the output of a command that ends at once, run in this process."""
     output, complaint = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(complaint):
         patch.setattr(sys, "argv", ["hansa", *arguments])
@@ -49,7 +49,7 @@ def shown(*arguments: str) -> Ended:
 
 @pytest.fixture(scope="module")
 def explained() -> dict[tuple[str, ...], Ended]:
-    """What `--help` of each command prints."""
+    """Return the output of `--help` of each command."""
     return {path: shown(*path, "--help") for path in EVERY_COMMAND}
 
 

@@ -32,7 +32,7 @@ KILLS = by_tier(
 async def crossing(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Crossing]:
-    """One set of registries for all of them: what one test leaves undecided the next one decides."""
+    """One set of registries for all of them: a crossing that one test leaves undecided is decided by the next one."""
     async with crossing_registries(
         database_farm, tmp_path_factory.mktemp("crossing"), REGISTRIES
     ) as crossing:

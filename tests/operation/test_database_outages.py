@@ -45,7 +45,7 @@ class Server:
         await self.postgres.stop()
 
     async def kill(self) -> None:
-        """End every process at once; what they had in memory is lost."""
+        """End every process at once; the contents of their memory are lost."""
         for process in self._processes():
             os.kill(process, signal.SIGKILL)
         await self.postgres.stop()

@@ -1,4 +1,4 @@
-"""`hansa demo URL` as a command: what it asks before it writes into somebody's registry."""
+"""`hansa demo URL` as a command: its question before it writes into somebody's registry."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

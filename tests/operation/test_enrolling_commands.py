@@ -1,4 +1,4 @@
-"""The guide "One frame, many operators", walked by a frame and two operators that serve: their operators type what it says."""
+"""The guide "One frame, many operators", walked by a frame and two operators that serve: their operators type its commands."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ FRAME = "frame.example"
 
 
 def settings_of(name: str) -> dict[str, str]:
-    """What the guide sets at an operator of this name."""
+    """Return the settings that the guide gives to an operator of this name."""
     return {"TRUST_DOMAIN": FRAME, "REGISTRY_NAME": name, "REGISTRY_TIER": "cloud-operator"}
 
 

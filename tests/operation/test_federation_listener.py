@@ -233,7 +233,7 @@ async def test_a_suspended_agents_certificate_opens_nothing_also_on_connections_
         body = {"agent_dids": [did], "reason": "For a test."}
 
         async def suspended() -> Callable[[], Awaitable[None]]:
-            """From the suspension on, idle connections are closed: what is measured."""
+            """Suspend the agent; return the measured call, which waits until the idle connections are closed."""
             await http.post("/admin/agents/bulk/reinstate", json=body, headers=enforcer)
             idle = [await open_idle(served, tmp_path) for _ in range(4)]
             done = await http.post("/admin/agents/bulk/suspend", json=body, headers=enforcer)
@@ -265,7 +265,7 @@ async def closed(idle: Sequence[tuple[asyncio.StreamReader, asyncio.StreamWriter
 
 
 async def is_refused(http: httpx2.AsyncClient) -> bool:
-    """Whether a request is answered with 401, or the connection is closed."""
+    """Return whether a request is answered with 401, or the connection is closed."""
     try:
         return (await http.get("/health")).status_code == 401
     except httpx2.TransportError:

@@ -1,4 +1,4 @@
-"""`hansa jobs` on the database of a registry: what waits is listed, retried, dropped and recorded."""
+"""`hansa jobs` on the database of a registry: waiting jobs are listed, retried, dropped and recorded."""
 
 import json
 from pathlib import Path

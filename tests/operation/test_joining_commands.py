@@ -1,4 +1,4 @@
-"""The guide "Join a federation", walked by two registries that serve: their operators type what it says."""
+"""The guide "Join a federation", walked by two registries that serve: their operators type its commands."""
 
 import json
 from collections.abc import AsyncIterator

@@ -139,7 +139,7 @@ def _remove(data_dir: Path, file: str) -> None:
 
 
 async def refused_start(registry: RegistryProcess) -> None:
-    """Without the key the registry does not start, and says what to copy."""
+    """Without the key the registry does not start, and names the file to copy."""
     ended = await run("serve", f"--data-dir={registry.data_dir}", "--port=0", data_dir=registry.data_dir)
     assert ended.code == 1
     assert "hansa keys export" in ended.complaint

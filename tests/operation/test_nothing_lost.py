@@ -19,7 +19,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """A calm registry's database, and what its clients were answered."""
+    """Database of a calm registry, and the answers to its clients."""
 
     connection: "asyncpg.Connection[asyncpg.Record]"
     operations: list[Operation]
@@ -69,7 +69,7 @@ async def _quiet_storm(registry: RegistryProcess, path: Path) -> list[Operation]
 
 
 def _is_eventful(operations: list[Operation]) -> bool:
-    """Whether there is something of each kind to plant errors in."""
+    """Return whether there is something of each kind to plant errors in."""
     seen = Counter((operation.kind, operation.outcome) for operation in operations)
     return (
         seen["transfer", Outcome.ACKNOWLEDGED] >= 20

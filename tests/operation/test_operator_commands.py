@@ -1,4 +1,4 @@
-"""What the operator does by hand: administrators, minting and burning, while the registry serves and while it rests."""
+"""Commands of the operator: administrators, minting and burning, while the registry serves and while it rests."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ async def serving(
 
 @dataclass(frozen=True)
 class CreatedAtRest:
-    """A stopped registry, whose administrator `ada` was created meanwhile; what was seen meanwhile."""
+    """Stopped registry, whose administrator `ada` was created meanwhile; the readings of that time."""
 
     registry: RegistryProcess
     commands: set[str]
@@ -211,7 +211,7 @@ async def test_the_password_is_asked_for_twice_at_a_terminal_and_not_shown(servi
 
 
 async def at_a_terminal(*arguments: str, answers: list[str], at: Path) -> str:
-    """Run a command at a terminal, answer its prompts and return what the screen shows."""
+    """Run a command at a terminal, answer its prompts and return the text of the screen."""
     ours, theirs = pty.openpty()
     process = await asyncio.create_subprocess_exec(
         COMMAND,

@@ -49,7 +49,7 @@ async def test_an_ordinary_user_starts_and_stops_a_registry_under_a_strict_umask
 
 
 async def starts_and_stops(registry: RegistryProcess, home: Path) -> None:
-    """What it starts and writes is the ordinary user's."""
+    """Require that all processes and files of a start are the ordinary user's."""
     registry.log = home / "service.log"
     try:
         await registry.start()
@@ -67,7 +67,7 @@ async def starts_and_stops(registry: RegistryProcess, home: Path) -> None:
 
 
 def modes_for_others_in(folder: Path) -> set[int]:
-    """What the permissions below a folder grant to others than its owner."""
+    """Return the permissions that files below a folder grant to others than its owner."""
     return {path.lstat().st_mode & STRICT for path in folder.rglob("*") if not path.is_symlink()}
 
 
@@ -76,7 +76,7 @@ def owner_of(path: Path) -> int:
 
 
 def modes_in(folder: Path) -> tuple[int, set[int]]:
-    """The permissions of a folder, and of what lies in it."""
+    """Return the permissions of a folder, and of the files in it."""
     return folder.stat().st_mode & 0o777, {entry.stat().st_mode & 0o777 for entry in folder.iterdir()}
 
 

@@ -119,7 +119,7 @@ def base_interpreter() -> str:
 
 
 def clone(folder: Path) -> None:
-    """What git makes in a clone of that user's, as far as a registry needs it."""
+    """Make the part of a clone of that user's, as git makes it, that a registry needs."""
     folder.mkdir()
     for name in CLONED:
         if (ROOT / name).is_dir():
@@ -138,7 +138,7 @@ def give_away(folder: Path) -> None:
 
 
 def set_up(checkout: Checkout, place: Path) -> str:
-    """What `make setup` complains of."""
+    """Return the complaints of `make setup`."""
     # Modules are compiled when a registry first imports them: a few of those that are installed.
     without_compiling = {"PIP_NO_COMPILE": "1"}
     surroundings = {
@@ -179,7 +179,7 @@ def pip_settings() -> dict[str, str]:
 
 @asynccontextmanager
 async def run(checkout: Checkout, data_dir: Path, **variables: str) -> AsyncIterator[tuple[Process, str]]:
-    """A registry started by `make run` with these variables alone, and what stands on its standard output."""
+    """Run a registry by `make run` with these variables alone; yield it with its standard output."""
     process = await asyncio.create_subprocess_exec(
         *checkout.command("run"),
         cwd=checkout.folder,

@@ -91,7 +91,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What systemd gives to a service of this account."""
+        """Return the environment that systemd gives to a service of this account."""
         return {
             "PATH": DEBIAN_PATH,
             "HOME": str(self.data_dir),

@@ -46,7 +46,7 @@ class Client:
         return {**agent, "token": token.json()["access_token"]}
 
     async def find(self, text: str) -> list[dict[str, Any]]:
-        """What a search finds, once it finds anything."""
+        """Return the findings of a search, once there are any."""
         results: list[dict[str, Any]] = []
         async with asyncio.timeout(FIND_SECONDS):
             while not results:

@@ -1,5 +1,5 @@
 """A registry is served from an old backup, or fails over to a replica that lacks the newest commits: its peer's signed messages
-complete what is lacking, on both sides.
+complete the missing rows, on both sides.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ async def test_after_the_restore_of_an_old_backup_commits_are_replayed_and_nothi
 
 
 async def _fail_over(crossing: Crossing, farm: DatabaseFarm) -> None:
-    """The process goes on with a database that lacks what was committed last, and notices it while it serves."""
+    """Give the process a database that lacks the last commits, which it notices while it serves."""
     a, b = crossing.a, crossing.b
     epoch = (await place_of(a))[1]
     replica = await copied(farm, a)

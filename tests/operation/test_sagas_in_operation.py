@@ -1,6 +1,6 @@
 """Swaps, the bridge and slashes between two serving registries, while either is killed hard in their midst or at a step.
 
-Whatever happens: both books agree, wrapped units are what is locked, the pool is the same on both sides, a slash is applied once.
+In every case both books agree, wrapped units equal the locked ones, the pool is the same on both sides, a slash is applied once.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ STEPS = {
 async def sagas(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Sagas]:
-    """One pair for all of them: what one test leaves undecided the next one decides."""
+    """One pair for all of them: a saga that one test leaves undecided is decided by the next one."""
     async with saga_registries(database_farm, tmp_path_factory.mktemp("sagas")) as sagas:
         yield sagas
 

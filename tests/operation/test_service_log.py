@@ -1,4 +1,4 @@
-"""What a registry writes to standard error: its start, its requests, its stop, its failures."""
+"""Standard error of a registry: its start, its requests, its stop, its failures."""
 
 import json
 import re

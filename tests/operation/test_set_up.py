@@ -1,4 +1,4 @@
-"""`make setup` on machines that lack something: it says what, leaves nothing half-made, and heals."""
+"""`make setup` on machines that lack something: it names the missing thing, leaves nothing half-made, and heals."""
 
 import ast
 import os
@@ -57,7 +57,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def with_an_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables of a set-up whose environment is a copy of one, for what happens after it was made. The deeper tiers make it."""
+    """Variables of a set-up whose environment is a copy of one, for tests of later steps. The deeper tiers make it."""
     if TIER:
         return {}
     folder = tmp_path_factory.mktemp("environment")
@@ -103,7 +103,7 @@ def start(checkout: Path, *targets: str, **variables: str) -> "subprocess.Popen[
 
 
 def set_up(checkout: Path, *targets: str, **variables: str) -> tuple[int, list[str]]:
-    """The exit code, and what was said without make's own last line."""
+    """Return the exit code, and the output without make's own last line."""
     process = start(checkout, *targets, **variables)
     _, complaint = process.communicate()
     return process.returncode, [line for line in complaint.splitlines() if not line.startswith("make")]
@@ -116,14 +116,14 @@ def is_made(checkout: Path) -> bool:
 
 
 def is_as_before(checkout: Path, before: set[Path]) -> bool:
-    """Whether nothing half-made is left: a set-up finds what the first one found, and heals. The deeper tiers make it."""
+    """Return whether nothing half-made is left: a set-up finds the same as the first one, and heals. The deeper tiers make it."""
     if set(checkout.rglob("*")) != before:
         return False
     return not TIER or (set_up(checkout)[0] == 0 and is_made(checkout))
 
 
 def leave_an_environment_without_pip(checkout: Path) -> None:
-    """As an older set-up did, on a machine that lacked the package for it."""
+    """Leave the environment of an older set-up, on a machine that lacked the package for it."""
     (checkout / ".venv" / "bin").mkdir(parents=True)
     (checkout / ".venv" / "bin" / "python").symlink_to(sys.executable)
     (checkout / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")

@@ -1,4 +1,4 @@
-"""Operator contract, AGENT_IDENTITY_ISSUER `spire`: what a start and the commands say."""
+"""Operator contract, AGENT_IDENTITY_ISSUER `spire`: output of a start and of the commands."""
 
 import asyncio
 import json

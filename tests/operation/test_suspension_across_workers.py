@@ -23,7 +23,7 @@ async def log_in(http: httpx2.AsyncClient, email: str) -> dict[str, str]:
 
 
 async def onboard(http: httpx2.AsyncClient) -> tuple[str, dict[str, str]]:
-    """The DID of a new agent, and what it shows."""
+    """Return the DID of a new agent, and the credential that it shows."""
     body = {"name": "Owner", "email": "owner@example.org", "password": PASSWORD}
     consent = {"tos_accepted": True, "age_confirmed": True}
     assert (await http.post("/auth/register", json={**body, **consent})).status_code == 201
@@ -41,7 +41,7 @@ async def onboard(http: httpx2.AsyncClient) -> tuple[str, dict[str, str]]:
 
 
 async def statuses_of(url: str, headers: dict[str, str]) -> set[int]:
-    """What the agent is answered over connections of their own, which the workers share among them."""
+    """Return the statuses of the agent's requests over separate connections, which the workers share among them."""
 
     async def ask() -> int:
         async with httpx2.AsyncClient(base_url=f"{url}/api/v1", trust_env=False, timeout=60) as alone:

@@ -1,4 +1,4 @@
-"""`hansa transfers in-doubt`: what is not decided, with its cause, while the registry serves."""
+"""`hansa transfers in-doubt`: the undecided transfers, with their cause, while the registry serves."""
 
 import json
 from pathlib import Path

@@ -11,7 +11,7 @@ from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 async def outcomes_of_batch(
     tx: Tx, tickets: Sequence[Ticket], book: ledger.Book
 ) -> list[ledger.OrderAnswer | Refused]:
-    """What each caller gets, or why it is refused."""
+    """Return the result of each caller, or the cause of its refusal."""
     rows = await post_batch(tx, tickets, book)
     outcomes: list[ledger.OrderAnswer | Refused] = []
     for ticket, row in zip(tickets, rows, strict=True):

@@ -161,7 +161,7 @@ class BookUnderTest:
         return answer.json()["balance"]
 
     def balances(self) -> dict[str, str]:
-        """What the table says that everybody holds, the registry's own accounts included."""
+        """Return the balances of the table, the registry's own accounts included."""
         rows = self.run(self._auditor.fetch("SELECT did, liquid FROM ledger_account"))
         return {row["did"]: plain(Decimal(row["liquid"]).scaleb(-8)) for row in rows}
 

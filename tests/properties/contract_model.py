@@ -1,4 +1,4 @@
-"""What contracts and disputes are, by the specification alone: whole hours, whole units, no database.
+"""Contracts and disputes by the specification alone: whole hours, whole units, no database.
 
 Every act returns whether it is allowed. Amounts are in hundredths of a unit: the fee of an even number of units is exact.
 """
@@ -19,7 +19,7 @@ def cost_of(amount: int) -> int:
 
 @dataclass
 class Purse:
-    """What an agent holds."""
+    """Units of an agent."""
 
     liquid: int = 0
     escrow: int = 0
@@ -131,7 +131,7 @@ class ModelContract:
             self.stops = set()
 
     def give_up(self) -> None:
-        """What is not approved is released."""
+        """Release the milestones that are not approved."""
         self.states = ["approved" if state == "approved" else "released" for state in self.states]
 
 
@@ -238,7 +238,7 @@ class Model:
         return True
 
     def rule(self, one: ModelContract, ruling: str, compensation: int, slash: int) -> bool:
-        """What a ruling gives and takes; `compensation` is issued, `slash` destroyed as far as there is something."""
+        """Apply a ruling; `compensation` is issued, `slash` destroyed as far as there is something."""
         dispute = one.dispute
         if dispute is None or self.now >= dispute.opened_at + RULING_HOURS:
             return False
@@ -276,7 +276,7 @@ class Model:
             purse.liquid += dispute.deposit
 
     def meet_deadlines(self) -> None:
-        """Do what has come due, until nothing is."""
+        """Do everything that has come due, until nothing is."""
         while due := [one for one in self.contracts if one.is_due(self.now) or self._is_dispute_due(one)]:
             for one in due:
                 if one.is_due(self.now):
@@ -335,7 +335,7 @@ class Model:
         return True
 
     def _award(self, one: ModelContract, winner: str) -> None:
-        """The winner gets what the hold holds."""
+        """Give the units of the hold to the winner."""
         if not one.held:
             one.give_up()
         elif winner == ALICE:

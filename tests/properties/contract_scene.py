@@ -39,7 +39,7 @@ from tests.rooms.commerce.disputing import SHA256, Disputing
 
 @dataclass(frozen=True)
 class Scene:
-    """A contract of Alice and Bob, its dispute if there is one, and what may be done to both."""
+    """Contract of Alice and Bob, its dispute if there is one, and the acts on both."""
 
     disputing: Disputing
     contract_id: int

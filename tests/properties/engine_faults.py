@@ -1,4 +1,4 @@
-"""Faults planted in the engine: a line of it, what stands there instead, and the first history that finds it."""
+"""Faults planted in the engine: a line of it, its replacement, and the first history that finds it."""
 
 FAULTS = {
     "a release is lost": ("hold_left[h] := 0;", "hold_left[h] := hold_left[h];", 0),

@@ -1,4 +1,4 @@
-"""What the model of the engine asks: who may be a party, the fee by the published rule, what a hold gives, the steps of a crossing."""
+"""Questions of the model of the engine: parties that are allowed, the fee by the published rule, the units of a hold, the steps of a crossing."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +14,7 @@ class Refusal(Exception):
 
 
 class Account:
-    """Four balances, and what the velocity of the last hour is computed from."""
+    """Four balances, and the figures that give the velocity of the last hour."""
 
     def __init__(self, liquid: int) -> None:
         self.funds, self.is_active = {LIQUID: liquid, STAKED: 0, ESCROW: 0, TRANSIT: 0}, True
@@ -101,7 +101,7 @@ class Crossings(dict[tuple[str, str], Crossing]):
 
 
 def key_of(cross: dict[str, Any]) -> tuple[str, str]:
-    """What identifies a crossing."""
+    """Return the identity of a crossing."""
     return cross["direction"], cross["transfer_id"]
 
 

@@ -119,7 +119,7 @@ class WithinOneTransaction:
 
 
 def within_transaction(runtime: Runtime, tx: Tx) -> Runtime:
-    """A runtime whose acts belong to this transaction. What a process reads for all its callers is read on its own connections."""
+    """Return a runtime whose acts belong to this transaction. Readings that a process makes for all its callers have its own connections."""
     NAMED_CLAIMS.of(runtime)
     return replace(runtime, database=WithinOneTransaction(tx))  # type: ignore[arg-type]
 
@@ -131,7 +131,7 @@ class Director:
         *self._connections, self._observer = connections
 
     async def play(self, use_cases: Sequence[UseCase], choose: Choose) -> list[Any]:
-        """The outcome of each use case: what it returned, or what it raised."""
+        """Return the outcome of each use case: its result, or its error."""
         sides = [Side(*pair) for pair in zip(self._connections, use_cases, strict=False)]
         async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
             for side in sides:

@@ -1,4 +1,4 @@
-"""The book according to the specification: what each order is answered, and what everybody then holds.
+"""The book according to the specification: the answer to each order, and the balances of all parties afterwards.
 
 Amounts are decimals of whole units, times are whole minutes. Written from the published rules alone, so that it can
 judge the service. Where the rules leave the order of two refusals open, it is the order of `transfer` below.
@@ -142,6 +142,6 @@ def is_amount(value: object) -> bool:
 
 
 def plain(amount: Decimal) -> str:
-    """As the service must print it: no exponent, no trailing zeros."""
+    """Print the amount as the service must: no exponent, no trailing zeros."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

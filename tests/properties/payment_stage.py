@@ -1,4 +1,4 @@
-"""Where acts on payments meet: a registry with a caller and a service, a director of two sides, and the owner of the caller."""
+"""Stage for acts on payments: a registry with a caller and a service, a director of two sides, and the owner of the caller."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What must hold in the book at every moment, asked of the tables in plain SQL."""
+"""Invariants of the book at every moment, read from the tables in plain SQL."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

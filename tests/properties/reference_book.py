@@ -1,7 +1,7 @@
 """The judge of the engine: transfers decided in Python and written row by row, one at a time, in the plainest manner.
 
 The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
-v = what it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
+v = the amount it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
 0.5 % while v <= 1 and rises in a straight line to 5 % at v = 10.
 """
 
@@ -50,7 +50,7 @@ def velocity(payer: Account) -> Fraction:
 
 
 def turnover(payer: Account) -> tuple[int, int]:
-    """What the payer sent in the last hour, and the largest balance it held in it."""
+    """Return the amount that the payer sent in the last hour, and the largest balance it held in it."""
     recent = recent_pace(payer)
     if not recent:
         return 0, payer.liquid

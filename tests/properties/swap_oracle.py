@@ -1,4 +1,4 @@
-"""What a swap must cost, in exact fractions, and what must never happen to a pool."""
+"""Price of a swap, in exact fractions, and the events that must never happen to a pool."""
 
 import math
 import random
@@ -49,7 +49,7 @@ def random_view(rng: random.Random) -> View:
 
 
 def differences(rng: random.Random, count: int) -> list[str]:
-    """Where the prices of the service are not those of the oracle, in so many random pools."""
+    """Return the differences between the prices of the service and of the oracle, in so many random pools."""
     found = []
     for _ in range(count):
         view, dx = random_view(rng), random_reserve(rng)

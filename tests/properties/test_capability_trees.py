@@ -59,7 +59,7 @@ async def actor(registry: TestRegistry) -> TestAgent:
 
 @dataclass
 class Tree:
-    """A tree under test, with what its capabilities are said to have spent."""
+    """Tree under test, with the amounts that its capabilities are said to have spent."""
 
     registry: TestRegistry
     did: str
@@ -127,7 +127,7 @@ async def test_a_tree_never_spends_more_than_its_root(registry: TestRegistry, ac
 
 
 async def require_sound(tree: Tree) -> None:
-    """Each capability counts exactly what was spent under it and what was drawn from it, within its own bounds."""
+    """Require that each capability counts exactly the amounts spent under it and drawn from it, within its own bounds."""
     links = await tree.links()
     assert set(links) == set(tree.ids)
     for one, link in links.items():

@@ -24,7 +24,7 @@ OWNER = 1
 
 @dataclass(frozen=True)
 class Scene:
-    """One card of an own agent, and what is done to it."""
+    """One card of an own agent, and the acts on it."""
 
     card: catalogue.StoredCard
     seen: Card

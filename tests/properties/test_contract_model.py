@@ -1,6 +1,6 @@
 """The registry and a model of contracts and disputes are given the same acts and never differ.
 
-After each act: what is allowed, every state, and what both parties hold. After each history: no unit made or lost, no hold
+After each act: the allowed acts, every state, and the units of both parties. After each history: no unit made or lost, no hold
 that binds nobody, one ending for each contract that ended.
 """
 

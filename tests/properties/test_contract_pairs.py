@@ -1,6 +1,6 @@
 """Every two acts on a contract that meet leave what one of them leaves after the other: in every state, in many orders.
 
-What is compared is the whole outcome: contract, milestones, hold, disputes, token, history, and what each party holds.
+The whole outcome is compared: contract, milestones, hold, disputes, token, history, and the units of each party.
 """
 
 import random
@@ -130,7 +130,7 @@ class Stage:
         return int(filed["id"])
 
     async def outcome(self, state: State, *turns: tuple[str, ...]) -> tuple[Any, ...]:
-        """What a contract in this state and its parties' units come to; the acts of a turn meet."""
+        """Return the outcome of a contract in this state and of its parties' units; the acts of a turn meet."""
         scene = await self.scene(state)
         before = await self._held()
         for acts in turns:

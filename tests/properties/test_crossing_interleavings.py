@@ -114,7 +114,7 @@ class Scene:
             )
 
     async def found(self) -> tuple[str | None, str]:
-        """The state of the transfer, and what the agent holds."""
+        """Return the state of the transfer, and the units of the agent."""
 
         async def read(tx: Tx) -> tuple[str | None, str]:
             crossings = [

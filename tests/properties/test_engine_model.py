@@ -327,7 +327,7 @@ class History:
         assert await self._corridor_gap() == 0, self.given
 
     async def _corridor_gap(self) -> int:
-        """How far the transit account is from what was committed and reserved."""
+        """Return the distance between the transit account and the committed and reserved amounts."""
         gap: int = await self.database.fetchval(
             "SELECT a.transit + coalesce(k.committed_in - k.committed_out, 0) - coalesce((SELECT sum(amount)"
             " FROM ledger_crossing WHERE direction = 'out' AND state = 'reserved'), 0)::bigint"

@@ -86,7 +86,7 @@ async def test_the_fee_of_a_hot_payer_is_the_same_in_the_database(start_registry
 
 
 def _pace(chance: random.Random) -> list[tuple[int, int, int]]:
-    """What a party sent some minutes ago, and held then: enough to make it pay more."""
+    """Return the amounts that a party sent some minutes ago, and held then: enough to make it pay more."""
     minutes = chance.choice([(), (2,), (30, 2), (100, 30, 2)])
     return [(ago, chance.choice([1, 10**6, 10**11]), chance.choice([0, 10**4, 10**10])) for ago in minutes]
 

@@ -1,4 +1,4 @@
-"""What agents do at the same moment about their beginning, their keys and their end, in many orders of statements."""
+"""Acts of agents at the same moment on their beginning, their keys and their end, in many orders of statements."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ _developers = count(1_000_000)
 
 
 class Stage:
-    """A registry, a director, and what the sides do."""
+    """Registry, director, and the acts of the sides."""
 
     def __init__(self, registry: TestRegistry, director: Director) -> None:
         self.registry = registry

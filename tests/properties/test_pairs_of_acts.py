@@ -1,4 +1,4 @@
-"""Every two acts on one object that meet leave and answer what one of them does after the other.
+"""Every two acts on one object that meet leave and answer the same as one of them after the other.
 
 They meet in one batch of the ledger, in batches of two processes, and in two servers on one database.
 """
@@ -50,19 +50,19 @@ class Stage:
         return self.bonds.registry
 
     async def after_each_other(self, maker: str, acts: tuple[str, str]) -> Left:
-        """What both leave and answer, one after the other."""
+        """Return the state and the answers of both, one after the other."""
         met, before = await self.met(maker)
         outcomes = [await met.acts[act](self.registry) for act in acts]
         return tuple(outcomes), await self._left(met, before)
 
     async def in_one_batch(self, maker: str, acts: tuple[str, str]) -> Left:
-        """As `after_each_other`, while the ledger of the process waits: acts that gather are in its next batch."""
+        """Do the same as `after_each_other`, while the ledger of the process waits: acts that gather are in its next batch."""
         met, before = await self.met(maker)
         outcomes = await self._while_a_batch_waits([met.acts[act] for act in acts])
         return tuple(outcomes), await self._left(met, before)
 
     async def at_once(self, maker: str, acts: tuple[str, str], *via: TestRegistry) -> Left:
-        """As `after_each_other`, at the same moment in two processes."""
+        """Do the same as `after_each_other`, at the same moment in two processes."""
         met, before = await self.met(maker)
         asking = (met.acts[act](process) for act, process in zip(acts, via, strict=True))
         return tuple(await asyncio.gather(*asking)), await self._left(met, before)

@@ -79,7 +79,7 @@ KINDS: tuple[dict[str, Any], ...] = ({}, {"reserve": True}, {"capture_by": "paye
 
 @dataclass(frozen=True)
 class Meeting:
-    """One token, and what is done to it."""
+    """One token, and the acts on it."""
 
     world: PaymentWorld
     secret: str
@@ -255,7 +255,7 @@ def _has_begun(outcomes: list[Any]) -> bool:
 
 
 async def _completed(met: Meeting) -> None:
-    """What is open after the meeting comes to its end: it is paid, or its time passes."""
+    """Bring every open object after the meeting to its end: it is paid, or its time passes."""
     runtime = met.world.registry.runtime
     await settle_token(runtime, met.token_id)
     await met.world.past_expiry(str(met.token_id))

@@ -22,7 +22,7 @@ FEE_DIVISOR = 200
 
 @dataclass
 class ModelToken:
-    """What a token is, by the specification alone; `amount` in minor units."""
+    """Payment token by the specification alone; `amount` in minor units."""
 
     secret: str
     token_id: str
@@ -38,7 +38,7 @@ class ModelToken:
 
     @property
     def held(self) -> int:
-        """What it sets aside of its caller's balance."""
+        """Return the part of its caller's balance that it sets aside."""
         return self.cost if self.is_reserved and self.status in OPEN else 0
 
     def verified(self) -> str | None:

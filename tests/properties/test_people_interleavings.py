@@ -87,7 +87,7 @@ class Scene:
 
 
 def kinds(outcomes: list[Any]) -> list[str]:
-    """What each side came to, by name, sorted."""
+    """Return the outcome of each side, by name, sorted."""
     return sorted("refused" if isinstance(one, Refused) else type(one).__name__ for one in outcomes)
 
 

@@ -207,7 +207,7 @@ async def test_one_nonce_of_a_wallet_pays_once_whatever_it_meets(acts: tuple[str
 
 
 async def test_a_wallet_is_unbound_only_after_the_payment_that_it_signed(stage: Stage):
-    """What an owner reads after the wallet is unbound stays so: no payment of it is written later."""
+    """Require that an owner's reading after the wallet is unbound stays true: no payment of it is written later."""
     world, _, owner = stage
     met = await _met(world, owner)
     database, settled = world.registry.database, asyncio.Event()

@@ -101,7 +101,7 @@ def names(outcomes: list[Any]) -> set[str]:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two or three acts; then whether their outcomes and what the payee received and was counted are right."""
+    """Two or three acts; then whether their outcomes, the payee's receipts and the counts are right."""
 
     policy: SpendPolicy | None
     sides: Callable[[Scene], list[UseCase]]
@@ -213,7 +213,7 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
 
 
 async def received(registry: TestRegistry, scene: Scene) -> str:
-    """What the payee holds; the policy and the capability must have counted just that."""
+    """Return the units of the payee; the policy and the capability must have counted just that."""
     held = (await registry.database.read(lambda tx: ledger.balance_of(tx, scene.payee))).liquid
     spent = await registry.database.read(
         lambda tx: tx.fetchval(

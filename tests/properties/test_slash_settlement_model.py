@@ -26,7 +26,7 @@ class Broken(AssertionError):
 
 @dataclass
 class World:
-    """One claim: the asking side, the deciding side once it was asked, and what moved."""
+    """One claim: the asking side, the deciding side once it was asked, and the moved units."""
 
     rng: random.Random
     outgoing: Settlement

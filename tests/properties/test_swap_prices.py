@@ -89,7 +89,7 @@ def _pools(rng: random.Random) -> tuple[dict[frozenset[str], Pool], dict[str, in
 
 
 def test_no_trip_of_one_two_or_three_hops_gains() -> None:
-    """What an agent holds is worth no more after each hop, at the prices that it began with, whatever the hops are."""
+    """Require that the units of an agent are worth no more after each hop, at the prices that it began with, whatever the hops are."""
     rng = random.Random(printed_seed())
     hops_made = 0
     for _ in range(TRIPS):
@@ -160,7 +160,7 @@ def test_fifty_concurrent_pieces_buy_no_more_than_the_same_pieces_one_after_the_
 
 
 def test_pieces_priced_at_the_settled_reserves_would_drain_the_pool() -> None:
-    """What the test above is about: priced without regard to what is pending, the same pieces lower k."""
+    """Show the fault that the test above excludes: priced without regard to pending pieces, the same pieces lower k."""
     view = View(Reserve(10**12), Reserve(10**12))
     price = pricing.price_in(view, 10**10)
     x, y = 10**12 + 50 * price.amount_in, 10**12 - 50 * price.amount_out

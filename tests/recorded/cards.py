@@ -115,7 +115,7 @@ async def _front_doors(record: Recorder, by: Parties) -> None:
 
 
 async def record_onboarding(record: Recorder, by: Parties) -> None:
-    """What creates agents, and how they show and replace their credentials."""
+    """Record the creation of agents, and the use and replacement of their credentials."""
     await record.ask("GET", "/onboard/agent-card-template", by.ada)
     await record.ask("POST", "/onboard/bootstrap/request-token", by.alice, json={})
     await record.ask("POST", "/onboard/bootstrap/request-token", by.ada)

@@ -1,4 +1,4 @@
-"""Recorded: suspension, reinstatement, revocation, and what they do to transfers; what administrators do besides."""
+"""Recorded: suspension, reinstatement, revocation, and their effects on transfers; other acts of administrators."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ async def _suspended(record: Recorder, by: Parties, doris: RecordedAgent) -> Non
 
 
 async def _developer_suspended(record: Recorder, by: Parties) -> None:
-    """Of a developer with one agent: those of several are stopped in the order of their DIDs, which is random."""
+    """Record a suspended developer with one agent: those of several are stopped in the order of their DIDs, which is random."""
     root, gita = by.administrator, await developer(record, "Gita")
     gus = await agent(record, gita, "Gus")
     number = (await record.ask("GET", "/auth/profile", gita)).json()["id"]

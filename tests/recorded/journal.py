@@ -12,7 +12,7 @@ POLICIES = "/admin/event-emission-policies"
 
 
 async def record_journal(record: Recorder, by: Parties) -> None:
-    """Readings of the journal, and what decides what is recorded in it."""
+    """Record readings of the journal, and the policies that decide which events it records."""
     await _readings(record, by)
     await _policies(record, by)
     await _projections(record, by)

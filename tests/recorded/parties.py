@@ -11,7 +11,7 @@ from tests.registry import PASSWORD, card_of
 
 @dataclass(frozen=True)
 class Parties:
-    """Who takes part from beginning to end."""
+    """Parties that take part from beginning to end."""
 
     administrator: Caller
     internal: Caller

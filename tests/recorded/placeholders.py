@@ -51,7 +51,7 @@ _ORDERED_BY_DID = {"balances"}
 
 
 def _is_day_of_run(text: str) -> bool:
-    """Whether the text is a date without a time, of today or yesterday."""
+    """Return whether the text is a date without a time, of today or yesterday."""
     if not _DAY.fullmatch(text):
         return False
     return timedelta(0) <= datetime.now(UTC).date() - date.fromisoformat(text) <= timedelta(days=1)

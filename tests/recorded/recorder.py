@@ -1,4 +1,4 @@
-"""Sends requests to a registry and keeps each one with its answer, without what differs from run to run."""
+"""Sends requests to a registry and keeps each one with its answer, without the values that differ from run to run."""
 
 import json
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ from tests.recorded.recorder import ANYONE, Caller, Recorder
 
 
 async def record_public(record: Recorder, by: Parties) -> None:
-    """What anyone may read of the registry."""
+    """Record the public readings of the registry."""
     await record.ask("GET", "/public/registry-config")
     with record.masking("version"):
         for path in ("health", "livez", "readyz"):

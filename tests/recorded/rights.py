@@ -13,7 +13,7 @@ UNKNOWN_ID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 
 
 async def record_rights(record: Recorder, by: Parties) -> None:
-    """What agents may do, and what bounds it."""
+    """Record the rights of agents, and their bounds."""
     await _roles(record, by)
     await _spend_policies(record, by)
     await _capabilities(record, by)

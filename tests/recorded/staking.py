@@ -1,4 +1,4 @@
-"""Recorded: stakes, releases, rewards and what is refused of them."""
+"""Recorded: stakes, releases, rewards and the refusals of them."""
 
 from tests.recorded.parties import Parties
 from tests.recorded.recorder import ANYONE, Caller, RecordedAgent, Recorder
@@ -91,7 +91,7 @@ async def _rewards(record: Recorder, carol: RecordedAgent) -> None:
 
 
 async def _elapse(record: Recorder, agent: RecordedAgent, days: int) -> None:
-    """As if the agent's stakes had been made so many days earlier."""
+    """Move the agent's stakes so many days into the past."""
     await record.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE ledger_stake_position SET staked_at = staked_at - make_interval(hours => 24 * $2),"

@@ -1,4 +1,4 @@
-"""The record keeps which values are equal, and drops only what differs from run to run."""
+"""The record keeps which values are equal, and drops only those that differ from run to run."""
 
 import json
 

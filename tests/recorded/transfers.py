@@ -153,7 +153,7 @@ async def _batch(record: Recorder, by: Parties) -> None:
 
 
 async def _supply(record: Recorder, by: Parties) -> None:
-    """What the operator issues and destroys, and what the treasury grants."""
+    """Record the units that the operator issues and destroys, and those that the treasury grants."""
     book = ledger.Book.of(record.registry.settings)
     await record.ask("GET", "/public/supply-invariant")
     for amount, ref in (

@@ -26,12 +26,12 @@ async def publish_corpus(registry: TestRegistry) -> None:
 
 
 async def ask(registry: TestRegistry, q: str, limit: int = 10) -> list[str]:
-    """The humanReadableIds of what is found, the best first."""
+    """Return the humanReadableIds of the found agents, the best first."""
     answer = await registry.get("/agent-cards/discover", params={"q": q, "limit": limit})
     assert answer.status_code == 200, answer.text
     return [result["human_readable_id"] for result in answer.json()["results"]]
 
 
 async def rankings(registry: TestRegistry, asked: Iterable[JudgedQuery]) -> dict[str, list[str]]:
-    """What each query finds, by its id."""
+    """Return the findings of each query, by its id."""
     return {query.id: await ask(registry, query.q) for query in asked}

@@ -13,7 +13,7 @@ GRADES = (1, 2, 3)
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """What a person types, and how good each card is for it; a card without a grade is not wanted."""
+    """Query that a person types, and how good each card is for it; a card without a grade is not wanted."""
 
     id: str
     q: str

@@ -1,4 +1,4 @@
-"""`python -m tests.relevance.measure`: NDCG@10 in all, by kind and by query, and what the worst queries found."""
+"""`python -m tests.relevance.measure`: NDCG@10 in all, by kind and by query, and the findings of the worst queries."""
 
 import asyncio
 import tempfile
@@ -17,7 +17,7 @@ WORST = 25
 
 
 async def measured(asked: list[JudgedQuery]) -> dict[str, list[str]]:
-    """What each query finds on a registry of its own."""
+    """Return the findings of each query on a registry of its own."""
     with tempfile.TemporaryDirectory(prefix="hansa-relevance-") as directory:
         server = EmbeddedPostgres(Path(directory) / "postgres")
         farm = DatabaseFarm(await server.start())

@@ -1,4 +1,4 @@
-"""Discovery finds what is meant: measured over the corpus, and held for pairs that must never change places."""
+"""Discovery finds the intended agents: measured over the corpus, and held for pairs that must never change places."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests see of a running server from outside, and how they kill it."""
+"""View of a running server from outside, and the signals that end it."""
 
 import asyncio
 import os

@@ -42,7 +42,7 @@ def closed_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def few_closed_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same without what only a running server reads: for tests that copy programs and start none."""
+    """Copy the programs without the files that only a running server reads: for tests that start none."""
     return put_below_a_closed_directory(tmp_path, monkeypatch, *OF_A_RUNNING_SERVER)
 
 

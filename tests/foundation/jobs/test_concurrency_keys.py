@@ -1,4 +1,4 @@
-"""Of the jobs of a kind with the same concurrency key one runs at a time, among all processes."""
+"""Jobs of a kind with the same concurrency key run one at a time, among all processes."""
 
 import asyncio
 from collections import Counter

@@ -52,7 +52,7 @@ asyncio.run(claim())
 
 @dataclass
 class Work:
-    """Leased work that notes what it ran; it waits for `may_end` and raises `trouble`."""
+    """Leased work that notes its runs; it waits for `may_end` and raises `trouble`."""
 
     ran: list[str] = field(default_factory=list)
     may_end: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,4 +1,4 @@
-"""A kind that says itself when there is work runs within milliseconds of a notification, and outlives what fails for good."""
+"""A kind that names its own times runs within milliseconds of a notification, and survives a job that fails for good."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What may not be called is never connected to: traps listen on every address of this machine."""
+"""Refused addresses are never connected to: traps listen on every address of this machine."""
 
 import asyncio
 import random
@@ -109,7 +109,7 @@ async def test_a_name_that_resolves_otherwise_a_moment_later_is_looked_up_once()
 
 
 async def test_a_name_that_goes_to_and_fro_never_leads_inside():
-    """R15's rebinding: each try is one lookup, whose answer is what is judged and what is connected to."""
+    """R15's rebinding: each try is one lookup, whose answer is both judged and connected to."""
     tries = by_tier(40, 400, 10_000)
     async with host(address=None) as trap:
         answers = [[PUBLIC_BUT_SILENT], ["127.0.0.1"]] * tries

@@ -1,4 +1,4 @@
-"""What the tables of the agents room hold by themselves, and how two at once come apart."""
+"""Guarantees of the tables of the agents room themselves, and the order of two transactions at once."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ async def test_a_token_is_burned_once(registry):
 
 
 async def until_another_waits_for(tx):
-    """Until another transaction waits for what this one has locked."""
+    """Wait until another transaction waits for the locks of this one."""
     while not await tx.fetchval(
         "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
     ):

@@ -1,4 +1,4 @@
-"""Public keys from outside: what a hostile developer might bring."""
+"""Public keys from outside: the keys that a hostile developer might bring."""
 
 from base64 import urlsafe_b64encode
 

@@ -1,4 +1,4 @@
-"""What a process keeps of the agents that it read, and when their version rises."""
+"""Agents that a process keeps after it read them, and the acts that raise their version."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Totals are compared at any load: honest registries never disagree, and what one side made up is found once it is quiet."""
+"""Totals are compared at any load: honest registries never disagree, and units that one side made up are found once it is quiet."""
 
 import random
 
@@ -49,7 +49,7 @@ class Corridor:
 
 
 def compared(corridor: Corridor, side: int, steps: int) -> Comparison:
-    """What a side finds while the corridor goes on between its readings."""
+    """Return the findings of a side while the corridor goes on between its readings."""
     before = corridor.sides[side]
     corridor.go_on(steps)
     stated = corridor.sides[1 - side]

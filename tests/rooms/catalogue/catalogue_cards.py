@@ -49,7 +49,7 @@ async def stub(registry: TestRegistry, host: str = "https://agent.example.org") 
 
 
 async def change(registry: TestRegistry, card: StoredCard, **members: Any) -> None:
-    """What later rooms do to a card: suspend it, unlist it, mirror it."""
+    """Change a card as later rooms do: suspend it, unlist it, mirror it."""
     assert set(members) <= ALLOWED_CHANGES
     moments = [name for name, value in members.items() if value == "now()"]
     values = {name: value for name, value in members.items() if name not in moments}
@@ -86,7 +86,7 @@ WHERE table_name = 'catalogue_card' AND is_generated = 'NEVER' AND is_identity =
 
 
 async def copy(registry: TestRegistry, card: StoredCard, times: int) -> None:
-    """As many other agents with the same card."""
+    """Make so many other agents with the same card."""
     columns = await registry.database.query(lambda tx: tx.fetchval(_COLUMNS))
     await registry.database.transaction(
         lambda tx: tx.execute(_COPY.format(columns=columns), card.card_id, times)

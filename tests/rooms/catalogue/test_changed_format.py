@@ -1,4 +1,4 @@
-"""Of two members that state the same in the 1.0 and the older form, the one that its owner changed stands."""
+"""Two members that state the same in the 1.0 and the older form: the one that its owner changed stands."""
 
 import copy
 from typing import Any
@@ -23,7 +23,7 @@ def stored_card(**more: Any) -> dict[str, Any]:
 
 
 def written_back(stored: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """What is stored when the card was read and written back with these members; None: left out."""
+    """Return the stored card after it was read and written back with these members; None: left out."""
     document = copy.deepcopy(stored) | changes
     return require_card(with_changed_format(document, stored))
 

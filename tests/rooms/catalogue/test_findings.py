@@ -1,4 +1,4 @@
-"""A listing of few cards searches once; its later pages are read by number, and show what then may be shown."""
+"""A listing of few cards searches once; its later pages are read by number, and show only the cards that are public then."""
 
 from typing import Any
 

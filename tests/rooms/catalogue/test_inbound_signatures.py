@@ -1,4 +1,4 @@
-"""Cards that agents sign themselves: whose signature counts, and what follows from one that fails."""
+"""Cards that agents sign themselves: whose signature counts, and the consequences of one that fails."""
 
 import itertools
 from base64 import urlsafe_b64encode

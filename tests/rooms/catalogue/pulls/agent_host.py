@@ -1,4 +1,4 @@
-"""A host of agents: a real HTTP server that serves cards and answers calls as it is set, and keeps what was asked."""
+"""A host of agents: a real HTTP server that serves cards, answers calls as it is set, and keeps the requests."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ class AgentHost:
         return self.cards[at]
 
     def answer(self, asked: ParsedQuery) -> bytes:
-        """What is said to a request."""
+        """Return the answer to a request."""
         method, path, _ = asked.line.split(" ")
         if self.raw is not None:
             return self.raw
@@ -141,7 +141,7 @@ async def card_of_agent(agent: TestAgent) -> dict[str, Any]:
 
 
 async def observed(agent: TestAgent) -> dict[str, Any]:
-    """What the registry has observed of the agent."""
+    """Return the registry's observations of the agent."""
     return await one_row(
         agent.registry,
         "SELECT is_stub, liveness, liveness_checked_at, last_alive_at, host_verified_at, version FROM catalogue_card"
@@ -180,7 +180,7 @@ async def check_health(registry: TestRegistry) -> int:
 
 
 async def let_be_due(registry: TestRegistry) -> None:
-    """As if the time of every visit had come, and every lease had ended."""
+    """End every lease, and make every visit due."""
     await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_job SET due_at = now(), lease_until = lease_until - interval '1 day' WHERE kind = ANY ($1)",

@@ -1,4 +1,4 @@
-"""An agent on the official A2A server package, for asking what a stock server answers."""
+"""An agent on the official A2A server package, for tests of the answers of a stock server."""
 
 import sys
 from types import ModuleType
