@@ -63,7 +63,7 @@ async def _measure(directory: Path, size: int, figures: Figures) -> None:
 
 
 async def measure_reads(database: Database, size: int, figures: Figures) -> None:
-    """Cards by their names, pages of lists and of changes, and what the tables weigh."""
+    """Measure cards by their names, pages of lists and of changes, and the sizes of the tables."""
     await _measure_cards(database, size, figures)
     for name, filters in LISTS.items():
         await _measure_list(database, f"{size:,} cards, {name}", Filters("AVT", **filters), figures)

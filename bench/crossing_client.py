@@ -1,4 +1,4 @@
-"""Many connections that each send one transfer after the other, in this process: only what a client of HTTP/1.1 must do."""
+"""Many connections that each send one transfer after the other, in this process: only the duties of a client of HTTP/1.1."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ Body = Callable[[int], tuple[str, str]]
 
 @dataclass
 class Driven:
-    """What came of one run; `refused` holds the first part of each answer other than 200."""
+    """Outcome of one run; `refused` holds the first part of each answer other than 200."""
 
     seconds: float = 0.0
     waited: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the server counts while a bench runs: log by record and by table, buffers, checkpoints, updates, index scans and processor time."""
+"""Counters of the server while a bench runs: log by record and by table, buffers, checkpoints, updates, index scans and processor time."""
 
 import asyncio
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class DatabaseCounters:
         self._position = await self._position_now()
 
     async def after(self, acts: int) -> float:
-        """Add what `acts` acts have cost since `before`; returns the bytes of log of each."""
+        """Add the costs of `acts` acts since `before`; return the bytes of log of each."""
         position = await self._position_now()
         used = await self._used_by_backends()
         self._cpu += sum(seconds - self._used.get(pid, 0.0) for pid, seconds in used.items())

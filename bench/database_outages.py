@@ -67,7 +67,7 @@ async def run(*, full: bool) -> Figures:
 
 
 class _Traffic:
-    """Payers and what they were answered."""
+    """Payers and the answers to them."""
 
     def __init__(self) -> None:
         self.acknowledged = self.refused = 0

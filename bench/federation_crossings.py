@@ -41,7 +41,7 @@ SELECT EXISTS (SELECT FROM transfers_sent WHERE next_at IS NOT NULL)
 
 @dataclass(frozen=True)
 class End:
-    """One of the two registries: where its data are, what its operator set, and its agents."""
+    """One of the two registries: its data directory, the settings of its operator, and its agents."""
 
     directory: Path
     settings: dict[str, str]
@@ -198,7 +198,7 @@ def _is_active(peers: list[dict[str, Any]]) -> bool:
 
 
 async def command(end: End, *arguments: str) -> str:
-    """What the command line of this registry prints."""
+    """Return the output of a command of this registry."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "hansa.doors.operate", *arguments, f"--data-dir={end.directory}",
         stdout=asyncio.subprocess.PIPE, env={**os.environ, **end.settings},

@@ -1,6 +1,6 @@
 """federation/growth: calls, connections and time of propagation per registry while a federation grows, computed and simulated.
 
-- The intervals are those of the code. What a call costs is measured by federation/quiet-peers; here it is a parameter.
+- The intervals are those of the code. The cost of a call is measured by federation/quiet-peers; here it is a parameter.
 - Three shapes: `mesh`, where every registry is a peer of every other; `hub`, where one registry in the middle passes cards on to
   all others; `relays`, about the square root of all registries, peers of each other, of which every other one has two.
 - Registries poll their peers at random phases, with the spread that the jobs have. An act of enforcement reaches peers by hints as
@@ -49,7 +49,7 @@ Neighbours = Callable[[int], Iterator[int]]
 
 @dataclass(frozen=True)
 class Shape:
-    """Who is a peer of whom: `busiest` and `least` are the numbers of peers; registry 0 is an ordinary member."""
+    """Peers of each registry: `busiest` and `least` are the numbers of peers; registry 0 is an ordinary member."""
 
     name: str
     busiest: int
@@ -99,9 +99,9 @@ def calls_per_second(peers: int) -> float:
 
 
 def spread(shape: Shape, every: float, lot: random.Random, *, hints: bool) -> list[float]:
-    """When each other registry has what registry 0 began, in seconds, in rising order.
+    """Return the times at which each other registry has the act of registry 0, in seconds, in rising order.
 
-    Its peers poll `every` so many seconds, or are sent hints; what a relay passes on is read at the interval of cards.
+    Its peers poll `every` so many seconds, or are sent hints; an act that a relay passes on is read at the interval of cards.
     """
     known: dict[int, float] = {}
     waiting = [(0.0, 0)]

@@ -1,7 +1,7 @@
 """federation/operators: transfers within 1, 2 and 4 operator registries of one frame, and crossings between them.
 
 Every registry is a `hansa serve` with its own database, all on this machine: with more registries than cores the sum says
-what one machine has, and the CPU of each transfer what a machine of its own would need. The baseline are two registries of
+the capacity of one machine, and the CPU of each transfer the need of a machine of its own. The baseline are two registries of
 trust domains of their own, as many callers at each.
 """
 
@@ -286,7 +286,7 @@ async def _fund(frame: End, service: Service, operators: Sequence[End]) -> None:
 
 
 async def _sound(ends: Sequence[End]) -> bool:
-    """Delta zero at every registry, and of each pair what one sent is what the other has received."""
+    """Return whether delta is zero at every registry, and each pair has sent and received the same."""
     totals = {}
     is_ok = True
     for end in ends:
@@ -300,7 +300,7 @@ async def _sound(ends: Sequence[End]) -> bool:
 
 
 async def _totals(tx: Tx, runtime: Runtime, other: End) -> tuple[int, int]:
-    """What was committed to the other registry, and from it."""
+    """Return the amounts committed to the other registry, and from it."""
     found = await ledger.totals_with(tx, _ledger_id(other), ledger.Book.of(runtime.settings))
     return (0, 0) if found is None else (found.committed_out, found.committed_in)
 

@@ -1,7 +1,7 @@
 """federation/quiet-peers: CPU of a registry with a hundred peers in which nothing happens, in per cent of one core.
 
-The peers are answered for by this process, and read the registry as often as it reads them. What a registry without peers uses
-meanwhile, beside it, is taken off. What is done once a minute is measured twice, what is done every five minutes for a part of the peers.
+The peers are answered for by this process, and read the registry as often as it reads them. The CPU that a registry without peers uses
+meanwhile, beside it, is taken off. Work of once a minute is measured twice, work of every five minutes for a part of the peers.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ async def run(*, full: bool) -> Figures:
 
 
 async def _settle(end: End, count: int) -> None:
-    """Wait until every peer was read for the first time, its documents, cards, acts and keys; then spread what comes seldom."""
+    """Wait until every peer was read for the first time, its documents, cards, acts and keys; then spread the rare readings."""
     async with beside(end) as runtime:
         database = runtime.database
         await database.transaction(lambda tx: tx.execute(_FOLLOW_NOW, FOLLOW))

@@ -1,4 +1,4 @@
-"""What a bench reports."""
+"""Report of a bench."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -6,9 +6,9 @@ from statistics import median
 
 @dataclass
 class Figures:
-    """Rows of (what, unit, samples), ratios against the baseline of the same run, and whether the books add up.
+    """Rows of (quantity, unit, samples), ratios against the baseline of the same run, and whether the books add up.
 
-    `faults` are what else makes the figures of a run no figures, such as requests without an answer.
+    `faults` are other causes that make the figures of a run no figures, such as requests without an answer.
     """
 
     rows: list[tuple[str, str, list[float]]] = field(default_factory=list)
@@ -18,7 +18,7 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the run may be quoted."""
+        """Return whether the run may be quoted."""
         return self.books_are_sound and not self.faults
 
     def add(self, what: str, unit: str, samples: list[float]) -> float:

@@ -1,7 +1,7 @@
 """`python -m bench.forging [--tries N]`: the cheapest attacks found to forge each grade and mark, as the table of the guide.
 
 For each attack of `bench.forging_attacks` and each grade, a hill climb with a fixed seed varies how fees are spread over the payments of
-the attack and keeps what costs less. Scores come from the formula of `hansa_verify`. All fees count as costs, whoever pays them; capital
+the attack and keeps the cheaper one. Scores come from the formula of `hansa_verify`. All fees count as costs, whoever pays them; capital
 that an attacker gets back does not.
 """
 
@@ -124,7 +124,7 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
 def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal, str, Decimal]]:
     """Mark, verified jobs, the fees of the cheapest attack, each job with the least fee that counts, and of one paid with grants alone.
 
-    The last member is what a record with these fees yields: the bonds that it replaces.
+    The last member is the yield of a record with these fees: the bonds that it replaces.
     """
     with_grants = NEVER if not GRANTS_ARE_FUNDS else "the fees"
     return [(mark, jobs, jobs * min_fee, with_grants, jobs * min_fee / RECORD_COST) for jobs, mark in MARKS]

@@ -1,7 +1,7 @@
 """Attacks that forge a score: payments that one attacker arranges, some of them with agents of others.
 
 Agents are numbers. The target is 0, further agents of the attacker follow; agents of others begin at `HONEST`. An attack is a list of
-lines, and the search finds what share of all fees is paid on each line.
+lines, and the search finds the share of all fees that is paid on each line.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Line:
     counts: bool = True
 
     def signals(self, fee: int) -> list[Signal]:
-        """What the line leaves if its fee is `fee` minor units; a dispute over it is decided for the payee."""
+        """Return the signals of the line if its fee is `fee` minor units; a dispute over it is decided for the payee."""
         kinds = ("payment", "ruling_for_defendant") if self.disputed else ("payment",)
         payer, payee = str(self.payer), str(self.payee)
         return [Signal(kind, TODAY - self.age, payer, payee, fee, self.counts) for kind in kinds]  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ class PeerLine:
     age: int
 
     def signals(self, fee: int) -> list[Signal]:
-        """What the line leaves if its border fees are `fee` minor units; at most the maximum of a day counts."""
+        """Return the signals of the line if its border fees are `fee` minor units; at most the maximum of a day counts."""
         counted = counted_fee(fee // PEER_DAYS, FULL_WEIGHT, PEER_FEES_MAX)
         days = range(self.age, self.age + PEER_DAYS)
         return [

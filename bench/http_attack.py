@@ -4,9 +4,9 @@ Each kind is measured twice beside a quiet run of its own, close in time. The ba
 of their own, and one that ends is followed by another at once.
 
 1. The share of its capacity that the service keeps. An attacker is elsewhere; here it is on the same cores. So the attackers run
-   with the least priority, and transfers arrive at a fixed rate, half of what the service can do: that leaves the attackers as much
-   processor time as they ask for. What the service and its database use more than in the quiet run for as many transfers is what the
-   crowd costs them, from its first connection on. One event loop serves, so the share of one core that is left is the share of the
+   with the least priority, and transfers arrive at a fixed rate, half of the capacity of the service: that leaves the attackers as much
+   processor time as they ask for. The time that the service and its database use beyond the quiet run for as many transfers is the cost of the
+   crowd, from its first connection on. One event loop serves, so the share of one core that is left is the share of the
    capacity. This is the figure with the bound; the share of the offered transfers that were answered stands beside it.
 2. As many transfers as 64 connections without a pause reach, beside attackers of the same priority: transfers kept, and the same
    divided by the share of the machine's processor time that the attackers did not use themselves.
@@ -50,7 +50,7 @@ LEAST_PRIORITY = 19
 
 @dataclass
 class Attacked:
-    """What the kinds did, one item for each."""
+    """Outcomes of the kinds, one item for each."""
 
     done: int = 0
     capacity_kept: list[float] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Attackers:
 
 @dataclass
 class Paced:
-    """What came of transfers at a fixed rate, and the processor time used meanwhile."""
+    """Outcome of transfers at a fixed rate, and the processor time used meanwhile."""
 
     transfers: int
     per_second: float
@@ -132,7 +132,7 @@ class Measuring:
         await self._at_a_fixed_rate(number, SHARE_OF_CAPACITY * capacity)
 
     async def _without_a_pause(self, number: int) -> float:
-        """Note what is kept of the transfers. Returns how many a second there are without an attack."""
+        """Note the share of the transfers that is kept. Return the number a second without an attack."""
         quiet, quiet_cost, _ = await self._measured(f"quiet{number}", self._service.pid)
         async with self._attack(number, SOURCES[0]) as attackers:
             driven, cost, theirs = await self._measured(f"attacked{number}", attackers.pid)
@@ -155,7 +155,7 @@ class Measuring:
         return _rate(quiet)
 
     async def _at_a_fixed_rate(self, number: int, per_second: float) -> None:
-        """Note what the crowd costs the service, and what is kept of these transfers beside it."""
+        """Note the cost of the crowd to the service, and the share of these transfers that is kept beside it."""
         if not per_second:
             return
         quiet = await self._paced(f"quiet-paced{number}", per_second)
@@ -250,7 +250,7 @@ class Measuring:
             await process.wait()
 
     async def _measured(self, name: str, other: int) -> tuple[Driven, float, float]:
-        """What came of the transfers; the service's processor seconds for each; those of the process `other`."""
+        """Return the outcome of the transfers; the service's processor seconds for each; those of the process `other`."""
         before, before_of_other = used_alone(self._service.pid), used_alone(other)
         driven = await self._transfers(name, self._seconds)
         ours = used_alone(self._service.pid) - before

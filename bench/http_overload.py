@@ -34,7 +34,7 @@ _REPORT = re.compile(
 
 @dataclass(frozen=True)
 class Load:
-    """What the clients of one run counted; `rude` are refusals that do not say when to come back."""
+    """Counts of the clients of one run; `rude` are refusals that do not say when to come back."""
 
     done: int
     refused: int

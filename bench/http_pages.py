@@ -1,10 +1,10 @@
 """http/pages: first byte and compressed size of pages, and transfers beside 200 pages of agents a second against transfers alone.
 
 Transfers are measured twice beside the pages. With a fixed number of connections they take all of the processor that is there, so that whatever
-the pages need is missing to them. At a fixed rate, half of what the machine can do, both are as an operator has them; what is late counts from when
+the pages need is missing to them. At a fixed rate, half of the capacity, both are as an operator has them; the delay of a late one counts from when
 it was due. Every page of an agent has been read twice before, which shows the processor time of one that is rendered and of one that is kept.
 
-The size of a page is what a browser without a cache receives: the page, its styles, scripts and pictures, compressed. The API reference is
+The size of a page is all that a browser without a cache receives: the page, its styles, scripts and pictures, compressed. The API reference is
 left out.
 """
 
@@ -86,7 +86,7 @@ async def run(*, full: bool) -> Figures:
 
 
 def load_pages(url: str, paths: list[str], figures: Figures) -> None:
-    """Load each page as a browser does, again and again; note its first byte and what it weighs."""
+    """Load each page as a browser does, again and again; note its first byte and its size."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc)
 
     def load(path: str) -> tuple[float, str, int]:

@@ -1,6 +1,6 @@
 """http/search-flood: POST /teg/transfer beside many times more searches than the service takes, against transfers alone.
 
-Both are measured in the same run, in turn. The searches keep their connections busy all the time: what is refused is asked
+Both are measured in the same run, in turn. The searches keep their connections busy all the time: a refused search is sent
 again at once.
 """
 

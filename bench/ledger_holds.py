@@ -54,7 +54,7 @@ async def run(*, full: bool) -> Figures:
 
 
 def _kinds(runtime: Runtime, dids: list[str]) -> dict[str, Kind]:
-    """What one call of each kind does, and whether it did: a capture or a release needs a hold that was opened before."""
+    """Return one call of each kind, with whether it succeeded: a capture or a release needs a hold that was opened before."""
     group = ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings))
     opened: list[int] = []
 

@@ -17,7 +17,7 @@ async def echo(
     receive: Callable[[], Awaitable[dict[str, Any]]],
     send: Callable[[dict[str, Any]], Awaitable[None]],
 ) -> None:
-    """Return what was sent."""
+    """Send the body of the request back."""
     if scope["type"] == "lifespan":
         for _ in range(2):
             kind = (await receive())["type"]

@@ -32,7 +32,7 @@ SELECT 'Bench ' || n, sha256(convert_to('Bench ' || n, 'UTF8')), sha256(convert_
 
 @dataclass
 class Logins:
-    """What the crowd counted."""
+    """Counts of the crowd."""
 
     seconds: list[float] = field(default_factory=list)
     refused: int = 0

@@ -55,7 +55,7 @@ class QuietLog:
         return written(self._asked_size, hashes, signed_note(text, origin, [self._key]))
 
     def was_cosigned(self) -> None:
-        """The registry has cosigned what was submitted last."""
+        """Note that the registry has cosigned the last submission."""
         self._asked_size = self._size
 
     def cosigned(self, submission: bytes) -> bytes:

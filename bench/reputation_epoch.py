@@ -70,7 +70,7 @@ async def _read(runtime: Runtime, agents: int, figures: Figures) -> None:
 
 
 async def _record(runtime: Runtime, jobs: int, agents: int, figures: Figures) -> None:
-    """As many signals as one turn of the job takes; each of them is in a record afterwards."""
+    """Record as many signals as one turn of the job takes; each of them is in a record afterwards."""
     durations = []
     for turn in range(ROUNDS_OF_RECORDING):
         await _add_signals(runtime, AT_ONCE, agents, first=jobs + 1 + turn * AT_ONCE)

@@ -73,7 +73,7 @@ async def _hansa(*arguments: str) -> float:
 
 
 async def _seconds(*command: str, **variables: str) -> float:
-    """Seconds until the command has ended and what it wrote is on the disk."""
+    """Return the seconds until the command has ended and its output is on the disk."""
     started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
         *command, env={**os.environ, **variables}, stdout=asyncio.subprocess.DEVNULL

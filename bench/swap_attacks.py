@@ -1,4 +1,4 @@
-"""Attackers of a pool, scripted against the prices of the service: what they earn."""
+"""Attackers of a pool, scripted against the prices of the service: their gains."""
 
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ class Market:
         self.openings = [(RESERVE, RESERVE)]
 
     def swap(self, amount: int, *, gives_one: bool, least: int = 0) -> int:
-        """What is paid for an amount. Raises: SwapImpossible."""
+        """Return the amount paid for `amount`. Raises: SwapImpossible."""
         view = self.view(gives_one=gives_one)
         price = price_in(view, amount)
         openings = self.openings if gives_one else [(two, one) for one, two in self.openings]
@@ -91,7 +91,7 @@ def _there_and_back() -> float:
 
 
 def _drained(hours: int) -> float:
-    """Which share of the other reserve an attacker with endless units has after so many hours of the breaker."""
+    """Return the share of the other reserve that an attacker with endless units has after so many hours of the breaker."""
     market = Market()
     for _ in range(hours):
         market.openings = [(market.one, market.two)]

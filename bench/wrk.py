@@ -1,4 +1,4 @@
-"""wrk drives what is measured over HTTP: a script of this directory, and what it reports at its end."""
+"""wrk drives the measured requests over HTTP: a script of this directory, and its report at the end."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ _REPORT = re.compile(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-
 
 @dataclass(frozen=True)
 class Driven:
-    """What came of one run; `refused` are errors of any kind, of the answered ones too.
+    """Outcome of one run; `refused` are errors of any kind, of the answered ones too.
 
     A request that timed out may have been answered later: of those sent, between `answered - refused` and `answered` with one
     more for each connection were carried out.
@@ -30,7 +30,7 @@ class Driven:
 
 
 def is_missing(figures: Figures) -> bool:
-    """Whether wrk is not here, which the figures then say."""
+    """Return whether wrk is missing, which the figures then say."""
     if which("wrk") is not None:
         return False
     figures.faults.append("wrk is not on the PATH: this bench needs it (Debian's package wrk)")
@@ -40,7 +40,7 @@ def is_missing(figures: Figures) -> bool:
 async def drive(
     script: str, url: str, *arguments: object, connections: int, seconds: int, threads: int = 2
 ) -> Driven:
-    """Send for so many seconds what the script says."""
+    """Send the requests of the script for so many seconds."""
     process = await asyncio.create_subprocess_exec(
         "wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout=20s",
         "-s", str(Path(__file__).parent / script), url, "--", *map(str, arguments),

@@ -63,7 +63,7 @@ async def jobs_of(runtime: Runtime, kind: str) -> list[dict[str, Any]]:
 
 
 async def time_passes(runtime: Runtime, seconds: float) -> None:
-    """For jobs: what was due in so many seconds is due now, and leases end as much earlier."""
+    """Make jobs that are due in so many seconds due now, and end leases as much earlier."""
     await runtime.database.transaction(
         lambda tx: tx.execute(
             "UPDATE plumbing_job SET due_at = due_at - $1 * interval '1 second',"

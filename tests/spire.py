@@ -4,7 +4,7 @@
         agent.entries = ["spiffe://a.example/registry/a"]       # sent to every open stream at once
         await agent.stop(); await agent.start()                  # out of reach, and back
 
-The messages are built from the whole official definition (spiffe/go-spiffe, workload.proto), not from what the registry reads of it.
+The messages are built from the whole official definition (spiffe/go-spiffe, workload.proto), not from the part that the registry reads.
 """
 
 import asyncio
@@ -206,7 +206,7 @@ class SpireAgent:
         self._leaves = {uri: self.authorities[0].leaf(uri, self.lifetime) for uri in self.entries}
 
     async def send(self) -> None:
-        """Send what is so now to every stream."""
+        """Send the present state to every stream."""
         async with self._changed:
             self._changed.notify_all()
 

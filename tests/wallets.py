@@ -69,7 +69,7 @@ def high_s(signature: bytes) -> bytes:
 
 
 def required(networks: Networks, pay_to: str, minor: object = 10 * UNIT, **more: Any) -> dict[str, Any]:
-    """What a service requires of a wallet."""
+    """Return the payment requirements of a service for a wallet."""
     return {
         "scheme": "exact",
         "network": networks.wallet,
@@ -119,7 +119,7 @@ def with_payload(terms: dict[str, Any], payload: object) -> dict[str, Any]:
 
 
 async def receive_address(agent: TestAgent) -> str:
-    """Where an agent is paid without a wallet."""
+    """Return the address that pays an agent without a wallet."""
     answer = await agent.registry.get("/agents/me/wallets", headers=agent.headers)
     address: str = answer.json()["receive_address"]
     return address

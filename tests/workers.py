@@ -41,13 +41,13 @@ def number_of_workers(option: str) -> int:
 
 
 def is_worker() -> bool:
-    """Whether this process is one of several that run tests."""
+    """Return whether this process is one of several that run tests."""
     return multiprocessing.parent_process() is not None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run what was collected in workers, if there are to be any."""
+    """Run the collected tests in workers, if there are to be any."""
     number = number_of_workers(session.config.getoption("--workers"))
     if not number or session.testsfailed or session.config.option.collectonly:
         return None
@@ -68,7 +68,7 @@ class Workers:
         self._numbers = iter(range(1 << 16))
 
     def run(self, number: int) -> None:
-        """Run all tests. Raises what stops a session: Session.Failed, Session.Interrupted, KeyboardInterrupt."""
+        """Run all tests. Raises the exceptions that stop a session: Session.Failed, Session.Interrupted, KeyboardInterrupt."""
         # Here, because the workers put their folders into it.
         temporary_folders(self._session).getbasetemp()
         try:
@@ -124,7 +124,7 @@ class Workers:
         return bool(self._session.shouldfail or self._session.shouldstop)
 
     def _replace(self, ended: "Worker") -> None:
-        """Report the test that a worker ran when it ended, and have another one run what follows."""
+        """Report the test that a worker ran when it ended, and have another one run the rest."""
         if ended.has_ended:
             return
         end = f"worker {ended.number} ended with exit code {ended.process.exitcode}"
@@ -191,7 +191,7 @@ class Worker:
             atexit._run_exitfuncs()
 
     def _become_separate(self) -> None:
-        """Replace what two processes cannot share: captured output, the terminal, the folder for temporary files."""
+        """Replace the objects that two processes cannot share: captured output, the terminal, the folder for temporary files."""
         # Ctrl-C interrupts the process group of the terminal: the workers end by one signal of the process that forked them.
         os.setpgid(0, 0)
         plugins = self._session.config.pluginmanager
@@ -226,7 +226,7 @@ class Worker:
 
 
 class TerminalOfAWorker:
-    """Shows no results; pytest finds the terminal here for what it writes when a test exceeds its time limit."""
+    """Shows no results; pytest finds the terminal here for its output when a test exceeds its time limit."""
 
     def __init__(self, writer: TerminalWriter) -> None:
         self._tw = writer

@@ -52,7 +52,7 @@ def trespasses(source: Path, owners: dict[str, str]) -> list[str]:
 
 
 def side_entrances(source: Path) -> Iterator[str]:
-    """Return the places where code reaches past the door of an imported room."""
+    """Yield the places where code reaches past the door of an imported room."""
     offers = {door.parent.name: _exports(door) for door in (source / "rooms").glob("*/__init__.py")}
     for file in sorted(source.rglob("*.py")):
         text = file.read_text()

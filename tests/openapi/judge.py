@@ -19,7 +19,7 @@ class Judge:
         )
 
     def faults(self, schema: Mapping[str, Any], value: Any) -> Iterator[jsonschema_rs.ValidationError]:
-        """Return the faults of a value; the schema is a part of the description and may name its components."""
+        """Yield the faults of a value; the schema is a part of the description and may name its components."""
         own = json.loads(json.dumps(schema).replace(COMPONENTS, f'"{NAME}#/components/'))
         validator = jsonschema_rs.Draft202012Validator(own, validate_formats=True, registry=self._components)
         return validator.iter_errors(value)

@@ -1,4 +1,4 @@
-"""Every two acts on a contract that meet leave what one of them leaves after the other: in every state, in many orders.
+"""Every two acts on a contract that meet leave the same state as one of them after the other: in every state, in many orders.
 
 The whole outcome is compared: contract, milestones, hold, disputes, token, history, and the units of each party.
 """

@@ -14,7 +14,7 @@ from tests.registry import DatabaseFarm, StartRegistry
 
 
 class FoundedWith(FoundedRegistries):
-    """What the registries of a file are copies of: founded, then changed by a statement."""
+    """Source of the registries of a file: founded, then changed by a statement."""
 
     def __init__(self, farm: DatabaseFarm, directory: Path, statement: str) -> None:
         super().__init__(farm, directory)
@@ -22,7 +22,7 @@ class FoundedWith(FoundedRegistries):
 
     @asynccontextmanager
     async def start_registry(self, directory: Path) -> AsyncIterator[StartRegistry]:
-        """As the fixture of that name, for one test."""
+        """Yield a starter of registries like the fixture of that name, for one test."""
         registries = RegistriesOfATest(self._farm, self, directory)
         yield registries.start
         await registries.end()

@@ -1,4 +1,4 @@
-"""Pay for one call with the x402 client for requests: `python pay_requests.py URL PRIVATE_KEY NETWORK ASSET`. Writes what came of it as JSON."""
+"""Pay for one call with the x402 client for requests: `python pay_requests.py URL PRIVATE_KEY NETWORK ASSET`. Writes the outcome as JSON."""
 
 import json
 import sys

@@ -16,7 +16,7 @@ START_SECONDS = 60
 
 
 async def terms_of(http: httpx2.AsyncClient, registry: str, payee: TestAgent, amount: str) -> dict[str, Any]:
-    """What a service is started with that wants so many minor units for its payee, from wallets of a registry."""
+    """Return the terms of a service that wants so many minor units for its payee, from wallets of a registry."""
     supported = (await http.get(f"{registry}/x402/supported")).json()["kinds"]
     kind = next(one for one in supported if one["network"].startswith("eip155:"))
     wallets = await http.get(f"{registry}/api/v1/agents/me/wallets", headers=payee.headers)

@@ -35,7 +35,7 @@ class Shop:
     asset: str
 
     async def pay(self, client: str, wallet: TestWallet) -> dict[str, Any]:
-        """Let a stock client pay for one call; what came of it."""
+        """Let a stock client pay for one call; return the outcome."""
         key = f"0x{wallet.key.private_numbers().private_value:064x}"
         script = self.tools.home / client
         shutil.copy(HERE / client, script)

@@ -28,7 +28,7 @@ SETTINGS = {
 
 @dataclass
 class History:
-    """What the registry holds, in words of its API; `expected` is written beside the dump."""
+    """Content of the registry, in words of its API; `expected` is written beside the dump."""
 
     registry: TestRegistry
     developers: dict[str, TestDeveloper] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class History:
 
 
 async def make_history(registry: TestRegistry, host: AgentHost, receiver: Receiver) -> dict[str, Any]:
-    """Fill the registry; returns what an upgraded registry must still hold and answer."""
+    """Fill the registry; return the readings that an upgraded registry must still give."""
     history = History(registry)
     history.developers["root"] = await registry.administrator(*ADMIN_AREAS)
     await _people(history)
@@ -279,7 +279,7 @@ async def _audits(history: History) -> None:
 
 
 async def read_balances(registry: TestRegistry) -> dict[str, int]:
-    """What every bucket of every account holds, in minor units, by DID and bucket."""
+    """Return the units of every bucket of every account, in minor units, by DID and bucket."""
 
     async def read(tx: Any) -> dict[str, int]:
         return {f"{held.account} {held.bucket}": held.amount async for held in held_balances(tx)}
@@ -347,7 +347,7 @@ def totp_now(seed: str) -> str:
 
 
 def as_text(expected: dict[str, Any]) -> str:
-    """What is expected, one reading a line."""
+    """Return the expected readings, one a line."""
     readings = expected.pop("readings")
     head = json.dumps(expected, indent=1, ensure_ascii=False).removesuffix("\n}")
     lines = ",\n".join(json.dumps(reading, ensure_ascii=False) for reading in readings)

@@ -1,4 +1,4 @@
-"""`python -m tests.upgrade.make_dump` writes the dump, the keys and what is expected of them, by the code as it is now.
+"""`python -m tests.upgrade.make_dump` writes the dump, the keys and the readings expected of them, by the code as it is now.
 
 The dump must be older than the change of the tables that it tests: it is not made anew with such a change. The present one was made
 at the last revision before the baseline, in a checkout of the commit that `migrate.LAST_COMMIT_OF_FORMER_CHAIN` names or of one that

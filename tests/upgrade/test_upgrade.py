@@ -32,7 +32,7 @@ MOVED = {
 
 @dataclass
 class Upgraded:
-    """The upgraded registry, and what was recorded when it was dumped."""
+    """The upgraded registry, and the readings recorded when it was dumped."""
 
     registry: TestRegistry
     expected: dict[str, Any]

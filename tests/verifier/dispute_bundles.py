@@ -23,7 +23,7 @@ TOKEN, OTHER_TOKEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222
 
 @dataclass(frozen=True)
 class Setting:
-    """What differs between variants of a case without changing what is right: names, dates and amounts."""
+    """Differences between variants of a case with the same verdict: names, dates and amounts."""
 
     payer: str = "did:hansa:hansa.local:payer"
     payee: str = "did:hansa:hansa.local:payee"

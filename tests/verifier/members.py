@@ -1,4 +1,4 @@
-"""Every single change of a member of a JSON text, also within what it has encoded: a JWS, a protected header, a text of JSON, lines.
+"""Every single change of a member of a JSON text, also within its encoded parts: a JWS, a protected header, a text of JSON, lines.
 
 Numbers keep their digits and members their order, so that a text without a change is written as it was.
 """
@@ -81,7 +81,7 @@ def _opened(tree: Any) -> Any:
 
 
 def _encodings(text: str) -> Iterator[Encoded]:
-    """What the text may have encoded."""
+    """Yield the encodings that the text may have."""
     parts = text.split(".")
     if len(parts) == 3 and all(_json_in(part) for part in parts[:2]):
         header, payload = (read(_json_in(part) or "") for part in parts[:2])

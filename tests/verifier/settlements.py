@@ -70,7 +70,7 @@ def facts(edit: Edit | None = None, **how: Any) -> dict[str, Any]:
 
 
 def stated(kind: str, **members: Any) -> dict[str, Any]:
-    """What a message states."""
+    """Return the statement of a message."""
     return {**CLAIM, "type": kind, "iat": SIGNED_AT, **members}
 
 

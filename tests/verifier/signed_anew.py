@@ -95,7 +95,7 @@ def written(members: Any) -> str:
 
 
 def header_of(issuer: TestIssuer, typ: str = "licence+jws") -> str:
-    """The protected header of what an issuer signs."""
+    """Return the protected header of a document that an issuer signs."""
     return written({"alg": "EdDSA", "kid": issuer.kid, "typ": typ})
 
 

@@ -144,7 +144,7 @@ def test_a_changed_leaf_gives_the_tree_that_is_built_from_the_start(tree):
 
 
 def edits(value: Any, path: tuple = ()) -> list[tuple]:
-    """Where a proof can be changed: each number, text and list of it. The id of a record is signed by the next one alone."""
+    """Return the places where a proof can be changed: each number, text and list of it. The id of a record is signed by the next one alone."""
     if path == ("attestation", "id"):
         return []
     if isinstance(value, dict):

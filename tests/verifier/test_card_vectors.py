@@ -96,7 +96,7 @@ def rebuilt(rng, value):
 
 
 def test_no_changed_card_is_believed_for_more_than_was_signed():
-    """An accepted text says exactly what the registry signed: blanks may differ, and what nobody reads."""
+    """Require of an accepted text exactly the statement that the registry signed: blanks may differ, and members that nobody reads."""
     rng = random.Random(printed_seed())
     vector = VECTORS["valid"]
     keys, at = read_keys(vector["keys"]), datetime.fromisoformat(vector["at"])

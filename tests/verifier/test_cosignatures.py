@@ -1,4 +1,4 @@
-"""Cosignatures of witnesses (C2SP tlog-cosignature), Ed25519 and ML-DSA-44: what is accepted, and thousands of changes that are not."""
+"""Cosignatures of witnesses (C2SP tlog-cosignature), Ed25519 and ML-DSA-44: accepted ones, and thousands of refused changes."""
 
 import json
 import random

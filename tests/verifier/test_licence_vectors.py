@@ -1,4 +1,4 @@
-"""Frozen licences with their chains and lists, thousands of changes to a valid one, and what never raises."""
+"""Frozen licences with their chains and lists, thousands of changes to a valid one, and calls that never raise."""
 
 import json
 import random

@@ -213,7 +213,7 @@ def test_each_single_change_of_a_document_is_refused_unless_the_member_is_unsign
 
 
 def refused(subject: Subject, change: Change) -> str | None:
-    """What is said of the change; None where the document is verified."""
+    """Return the error of the change; None where the document is verified."""
     try:
         verdict = subject.evaluate(change.text)
     except NotCanonical as error:

@@ -38,7 +38,7 @@ def test_the_vectors_are_as_many_as_a_verifier_of_another_language_needs():
 
 
 def content(vector):
-    """What a verified document states, its order and blanks aside."""
+    """Return the content of a verified document, its order and blanks aside."""
     document = json.loads(vector["document"])
     if vector["kind"] == "registry_card":
         block = document["signature"]

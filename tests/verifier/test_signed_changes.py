@@ -1,4 +1,4 @@
-"""What a signer signs counts only where it agrees with itself: each single member changed, and the document signed anew.
+"""A signed document counts only where it agrees with itself: each single member changed, and the document signed anew.
 
 Each exception of a subject is a member that says nothing a reader can hold against the rest, and has its reason beside it.
 """
@@ -37,7 +37,7 @@ OPERATOR = {
 
 
 def stated_card() -> dict[str, Any]:
-    """A served card with what an operator states, and its entity tag."""
+    """Return a served card with the statements of an operator, and its entity tag."""
     card = json.loads(next(one["document"] for one in vectors_in(SERVED) if one["kind"] == "registry_card"))
     card = {**card, "visual": {**card.get("visual", {}), **OPERATOR["visual"]}, **{
         name: value for name, value in OPERATOR.items() if name != "visual"

@@ -37,7 +37,7 @@ def whole(card, key, **header):
 
 
 def stock(card, key, **header):
-    """What a stock A2A signer makes."""
+    """Sign a card as a stock A2A signer does."""
     return a2a_signature(card, key, {"kid": "any", "typ": "JOSE", **header})
 
 

@@ -1,4 +1,4 @@
-"""What a peer registry says of its agents, applied a page at a time."""
+"""Statements of a peer registry about its agents, applied a page at a time."""
 
 import asyncio
 import json

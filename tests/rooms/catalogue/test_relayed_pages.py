@@ -1,4 +1,4 @@
-"""A page of relayed items, judged without a network: what it states of homes, and whose items are left out."""
+"""A page of relayed items, judged without a network: its statements about homes, and the items that are left out."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a pull and an owner may replace of a card, and what stays."""
+"""Members of a card that a pull and an owner may replace, and those that stay."""
 
 import json
 from typing import Any

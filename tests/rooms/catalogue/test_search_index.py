@@ -1,4 +1,4 @@
-"""The index of a process: what it receives, when it is built anew, and what it does when something fails."""
+"""The index of a process: its inputs, its rebuilds, and its acts when something fails."""
 
 import itertools
 import json

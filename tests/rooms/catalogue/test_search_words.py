@@ -1,4 +1,4 @@
-"""How queries are cut up, what near means, and what a card's price and marks are for searching."""
+"""Division of queries into words, nearness, and the price and marks of a card in a search."""
 
 import json
 

@@ -110,7 +110,7 @@ class Agreements:
         await time_passes(self.registry.runtime, seconds)
 
     async def elapse(self, contract: Any, seconds: float) -> None:
-        """So much time passes, and what has come due is done."""
+        """Let so much time pass, and do everything that has come due."""
         await self.move_clock(contract, seconds)
         await self.run_jobs()
 
@@ -134,7 +134,7 @@ class Agreements:
         return [(row["event_type"], json.loads(row["data"])) for row in rows]
 
     async def follow(self, agent: TestAgent) -> None:
-        """Contracts follow what happened to this agent, and what that enqueues is done."""
+        """Have contracts follow the events of this agent, and run the jobs that they enqueue."""
         kinds = list(contracts.CONTRACTS_FOLLOW.type_names)
 
         async def react(tx: Tx) -> None:

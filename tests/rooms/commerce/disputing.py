@@ -81,7 +81,7 @@ class Disputing:
         await time_passes(self.registry.runtime, seconds)
 
     async def elapse(self, dispute: Any, seconds: float) -> None:
-        """So much time passes, and what has come due is done."""
+        """Let so much time pass, and do everything that has come due."""
         await self.move_clock(dispute, seconds)
         await run_due(self.registry.runtime, disputes.DISPUTE_DEADLINES)
 

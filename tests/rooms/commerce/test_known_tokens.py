@@ -1,4 +1,4 @@
-"""What a process knows of the tokens that it verified."""
+"""Tokens that a process knows because it verified them."""
 
 from datetime import UTC, datetime
 from uuid import UUID

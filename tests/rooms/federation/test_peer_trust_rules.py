@@ -1,4 +1,4 @@
-"""The rules of peer trust: what the score is, and that states have hysteresis, whatever the scores are."""
+"""The rules of peer trust: the score, and states with hysteresis, whatever the scores are."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The schemas of docs/events are those of the code, and what the journal holds keeps to them."""
+"""The schemas of docs/events are those of the code, and the events of the journal keep to them."""
 
 import json
 from pathlib import Path

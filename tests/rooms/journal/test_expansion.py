@@ -1,4 +1,4 @@
-"""One row for the events of a transfer: every reader sees what it would see of one row for each event."""
+"""One row for the events of a transfer: every reader sees the same as of one row for each event."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -185,7 +185,7 @@ def plain(minor: int) -> str:
 
 
 async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]) -> dict[str, Any]:
-    """What each reader of the journal answers, in small pages, from every place at which one may stand."""
+    """Return the answers of each reader of the journal, in small pages, from every place at which one may stand."""
     seen = await registry.database.transaction(pages_read, one_snapshot=True)
     horizon = await registry.database.read(fold.horizon)
     seen["horizon"] = horizon.as_of_seq

@@ -1,4 +1,4 @@
-"""A fold from the first event on gives what a fold since a place gives, whatever the events are."""
+"""A fold from the first event on gives the same as a fold since a place, whatever the events are."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""A registry for the tests of one module, with agents that hold exactly what a test gives them."""
+"""A registry for the tests of one module, with agents that hold exactly the units that a test gives them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""How many transfers make a batch, and what becomes of those that wait where there is no database."""
+"""Number of transfers in a batch, and the outcome of those that wait where there is no database."""
 
 import asyncio
 from collections.abc import AsyncIterator

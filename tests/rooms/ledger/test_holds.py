@@ -68,7 +68,7 @@ class Holding:
         return hold
 
     async def holds(self, agent: TestAgent) -> tuple[str, str]:
-        """What the agent has liquid, and in escrow."""
+        """Return the units of the agent: liquid, and in escrow."""
         balance = await self.registry.database.read(lambda tx: ledger.balance_of(tx, agent.did))
         return format_amount(balance.liquid), format_amount(balance.escrow)
 

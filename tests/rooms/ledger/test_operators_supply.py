@@ -1,4 +1,4 @@
-"""An operator registry issues nothing of its own: what it holds crossed in, and a compensation replaces what was slashed."""
+"""An operator registry issues nothing of its own: its units crossed in, and a compensation replaces the slashed ones."""
 
 from uuid import uuid4
 
@@ -20,7 +20,7 @@ async def operator(start_registry: StartRegistry) -> TestRegistry:
 
 
 async def crossed_in(registry: TestRegistry) -> TestAgent:
-    """An agent that holds what crossed in from the frame."""
+    """Return an agent whose units crossed in from the frame."""
     agent, book, transfer = await registry.agent(), ledger.Book.of(registry.settings), uuid4()
     steps = (
         ledger.ReserveIn(FRAME, transfer, agent.did, CAME, FEE, None, f"did:hansa:{FRAME}:sender"),
@@ -32,7 +32,7 @@ async def crossed_in(registry: TestRegistry) -> TestAgent:
 
 
 async def ruled(registry: TestRegistry, agent: TestAgent, *, slash: Minor, compensation: Minor) -> None:
-    """What a ruling does to the supply, undone at the end."""
+    """Change the supply as a ruling does, undone at the end."""
     book = ledger.Book.of(registry.settings)
     orders = [
         ledger.orders.destroy(agent.did, slash, "dispute:1"),

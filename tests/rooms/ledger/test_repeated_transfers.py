@@ -1,4 +1,4 @@
-"""What an Idempotency-Key promises a payer."""
+"""Promises of an Idempotency-Key to a payer."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What a transaction beside it changes while an order waits or takes its numbers."""
+"""Changes by a transaction beside an order that waits or takes its numbers."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -194,6 +194,6 @@ class Toys:
         return count
 
     async def holds(self) -> tuple[Minor, Minor]:
-        """What the payer has liquid, and in escrow."""
+        """Return the units of the payer: liquid, and in escrow."""
         balance = await self.registry.database.read(lambda tx: ledger.balance_of(tx, self.payer.did))
         return balance.liquid, balance.escrow

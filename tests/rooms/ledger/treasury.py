@@ -1,4 +1,4 @@
-"""What the operator does to the supply, as tests ask for it: whole minor units, out of and into the treasury."""
+"""Acts of the operator on the supply, as tests ask for them: whole minor units, out of and into the treasury."""
 
 from hansa.foundation.values.money import Minor, units
 from hansa.rooms import ledger

@@ -1,4 +1,4 @@
-"""What ends by the database's clock, and what is kept of a secret."""
+"""Accounts and secrets that end by the database's clock, and the stored form of a secret."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which display names are one."""
+"""Display names that count as one."""
 
 import pytest
 

@@ -37,7 +37,7 @@ WHERE (h.id IS NULL OR h.owner_kind = 'reputation_bond') AND (
 
 @dataclass(frozen=True)
 class Bonded:
-    """The routes of bonds, a ruling that slashes, and what moves the clock of a bond."""
+    """Routes of bonds, a ruling that slashes, and the moves of the clock of a bond."""
 
     agreements: Agreements
 
@@ -63,7 +63,7 @@ class Bonded:
         return answer.json()
 
     async def slash(self, agent: TestAgent, amount: str, ref: str) -> commerce.BondSlashed:
-        """What a ruling destroys of a bond."""
+        """Destroy the units of a bond as a ruling does."""
         slash = commerce.SLASH_BOND.of(self.registry.runtime)
         asked = commerce.BondSlash(agent.did, parse_positive(amount), ref)
         return await self.registry.database.transaction(lambda tx: slash(tx, asked, self.registry.settings))

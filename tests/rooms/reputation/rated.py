@@ -69,7 +69,7 @@ class Rated:
             assert answer.status_code == 200, answer.text
 
     async def follow(self) -> None:
-        """What happened is in the signals and the records."""
+        """Bring the new events into the signals and the records."""
 
         async def react(tx: Tx) -> None:
             rows = await tx.fetch(_NEW_EVENTS, list(scores.SIGNALS.type_names))

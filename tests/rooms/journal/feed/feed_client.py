@@ -46,7 +46,7 @@ class Listener:
         return await self.hear()
 
     async def subscribe(self, channel: str) -> list[dict[str, Any]]:
-        """The events of the replay, after the confirmation; what happened meanwhile is heard afterwards."""
+        """Return the events of the replay, after the confirmation; other events of that time are heard afterwards."""
         assert await self.ask(action="subscribe", channel=channel) == {
             "type": "subscribed",
             "channel": channel,
@@ -63,7 +63,7 @@ class Listener:
         return replay
 
     async def unsubscribe(self, channel: str) -> None:
-        """Leave it; what was sent before that is dropped."""
+        """Leave the channel; messages sent before that are dropped."""
         await self.say(action="unsubscribe", channel=channel)
         while (await self.hear())["type"] != "unsubscribed":
             pass

@@ -36,7 +36,7 @@ class CountedLooks(JobHealth):
 
 
 class Delivered:
-    """What a follower delivered."""
+    """Deliveries of a follower."""
 
     def __init__(self) -> None:
         self.returned: list[StoredEvent] = []
@@ -73,7 +73,7 @@ async def following(registry: TestRegistry) -> AsyncIterator[Delivered]:
 
 
 async def write_slowly(registry: TestRegistry, writer: int, *, roll_back: Callable[[], bool]) -> list[str]:
-    """Commits whose transactions stay open 0 to 40 ms, before and after they write; returns what was committed."""
+    """Commit transactions that stay open 0 to 40 ms, before and after they write; return the committed events."""
     committed = []
     for number in range(COMMITS_EACH):
         refs = [f"{writer}-{number}-{part}" for part in range(random.randint(1, 3))]

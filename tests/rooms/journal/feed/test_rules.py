@@ -1,4 +1,4 @@
-"""Which channels carry an event."""
+"""Channels that carry an event."""
 
 import pytest
 

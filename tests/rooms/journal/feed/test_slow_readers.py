@@ -36,7 +36,7 @@ def with_a_small_buffer(address: str) -> socket.socket:
 
 
 async def overwhelm(registry: TestRegistry, quick: Listener | None = None) -> list[dict[str, Any]]:
-    """More than the buffers of the system and the queue of a socket hold together; returns what `quick` received.
+    """Append more than the buffers of the system and the queue of a socket hold together; return the events that `quick` received.
 
     It receives each event before the next one: on a slow machine it would fall behind as well.
     """

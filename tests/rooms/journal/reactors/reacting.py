@@ -86,5 +86,5 @@ async def _run_for_ever(dsn: str) -> None:
 
 
 def react_for_ever(dsn: str) -> None:
-    """What another process that reacts does."""
+    """Run like another process that reacts."""
     asyncio.run(_run_for_ever(dsn))

@@ -19,7 +19,7 @@ Judge = Callable[[list[Any], ledger.Balance], bool]
 
 
 class Pair:
-    """An account that holds 40 liquid and 60 staked for ten years, and what two sides do to it."""
+    """Account that holds 40 liquid and 60 staked for ten years, and the acts of two sides on it."""
 
     def __init__(self, book: ledger.Book) -> None:
         self.book = book

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: a real HTTP server that keeps what it gets and answers as it is set."""
+"""A receiver of webhooks: a real HTTP server that keeps its requests and answers as it is set."""
 
 import asyncio
 import base64
@@ -48,7 +48,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """`status` is what it answers, after `pause` seconds."""
+    """`status` is its answer, after `pause` seconds."""
 
     listening: Host
     status: int = 200
@@ -166,7 +166,7 @@ async def hook(owner: TestDeveloper, url: str, *event_types: str, **more: Any) -
 
 
 async def send_due(runtime: Runtime) -> int:
-    """Send what is due until nothing is; returns how many attempts were made in this process."""
+    """Send every webhook that is due until none is; return the number of attempts in this process."""
     before = _attempts()
     await run_due(runtime, WEBHOOKS)
     return _attempts() - before
@@ -177,7 +177,7 @@ def _attempts() -> int:
 
 
 async def move_clock(registry: TestRegistry, seconds: float) -> None:
-    """As if so many seconds had passed for every delivery and lease."""
+    """Move every delivery and lease so many seconds into the past."""
     await registry.database.transaction(lambda tx: _earlier(tx, seconds))
     await time_passes(registry.runtime, seconds)
 

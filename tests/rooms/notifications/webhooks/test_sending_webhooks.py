@@ -50,7 +50,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
 
 
 async def mails_to(owner: TestDeveloper) -> list[str]:
-    """What was mailed to the owner."""
+    """Return the mails to the owner."""
     return [text_of(mail) for mail in await owner.registry.outbox() if mail["To"] == owner.email]
 
 
@@ -343,7 +343,7 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(stage):
 
 
 async def begin(registry: TestRegistry) -> tuple[Job, PendingDelivery]:
-    """A process takes what is due, and has not called yet."""
+    """Take the due webhooks as a process does that has not called yet."""
     (job,) = await claim(registry.runtime, WEBHOOKS, 1)
     delivery = await registry.database.query(lambda tx: store.pending_delivery_of(tx, job.key))
     assert delivery is not None

@@ -110,7 +110,7 @@ class Queue:
 
 
 async def _begin(tx: Tx) -> tuple[Job, PendingDelivery] | None:
-    """Take what is due, and see what is to be sent."""
+    """Take a due job, and read its delivery."""
     for job in await job_store.claim(tx, WEBHOOKS.name, 1, WEBHOOKS.lease_seconds):
         delivery = await store.pending_delivery_of(tx, job.key)
         assert delivery is not None

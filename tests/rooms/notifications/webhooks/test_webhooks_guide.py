@@ -1,4 +1,4 @@
-"""The snippet in the guide verifies what the registry sends."""
+"""The snippet in the guide verifies the webhooks of the registry."""
 
 import re
 from pathlib import Path
