@@ -1,4 +1,4 @@
-"""What a page must be for everyone: judged by axe-core, which the browser runs, and no wider than the window."""
+"""Accessibility of a page: judged by axe-core, which the browser runs, and no wider than the window."""
 
 from importlib import resources
 

@@ -24,7 +24,7 @@ REACHES_NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.
 
 @dataclass
 class Visit:
-    """A page open in the browser, with what it asked of other hosts and what it complained about."""
+    """Page open in the browser, with its requests to other hosts and its complaints."""
 
     page: Page
     strangers: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ async def browser(browser_path: str) -> AsyncIterator[Browser]:
 
 @pytest.fixture(scope="session")
 async def script_page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Page]:
-    """A page that imports the scripts of a registry, for what they compute from what they are given. No test changes it."""
+    """Page that imports the scripts of a registry, to test the values that they compute. No test changes it."""
     listener = listen("127.0.0.1", 0)
     async with serving(empty_app(tmp_path_factory.mktemp("scripts")), listener, lifespan="off"):
         page = await browser.new_page()

@@ -149,7 +149,7 @@ class PersonAtBrowser:
         return int(page.url.partition("?")[0].rpartition("/")[2])
 
     async def act_on_contract(self, number: int, button: str, notice: str, **fields: str) -> None:
-        """One of the next acts on a contract, with what is filled in by the labels of the fields."""
+        """Carry out one of the next acts on a contract, with values by the labels of the fields."""
         await self.page.goto(f"{self.base}/contracts/{number}")
         for label, value in fields.items():
             await self.page.get_by_label(label.replace("_", " ")).fill(value)

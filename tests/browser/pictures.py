@@ -69,7 +69,7 @@ async def take(browser: Browser, address: str, picture: Picture) -> None:
 
 
 async def open_page(page: Page, path: str) -> None:
-    """Open a path; `agent` is the first agent that the catalogue shows, and what is signed is checked first."""
+    """Open a path; `agent` is the first agent that the catalogue shows, and signatures are checked first."""
     if not path.startswith("agent"):
         await page.goto(path)
         return

@@ -237,7 +237,7 @@ def base64url(octets: bytes) -> str:
 
 
 def spoiled(signer: Signer) -> dict[str, dict[str, Any]]:
-    """Cards that must not be taken for signed, each with what is wrong with it."""
+    """Return cards that must not be taken for signed, by their faults."""
     good = signer.signed()
     a2a, ours = good["signatures"]
     return {

@@ -218,7 +218,7 @@ async def test_the_api_page_lists_every_operation_calls_it_with_the_token_it_was
 
 
 async def answer_shown(page, path):
-    """What the API page shows of the answer after it was asked to call an operation."""
+    """Call an operation by the API page, and return the answer that the page shows."""
     # One path may be the beginning of another.
     operation = page.locator(".opblock", has=page.locator(f'[data-path$="{path}"]'))
     await operation.locator(".opblock-summary-control").click()

@@ -1,4 +1,4 @@
-"""Public pages of what registries and agents did with each other, filled with long names: a pool, a peer, a contract, a receipt."""
+"""Public pages of acts between registries and agents, filled with long names: a pool, a peer, a contract, a receipt."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -118,7 +118,7 @@ async def test_public_pages_with_data_are_accessible_titled_and_no_wider_than_th
 
 
 async def findings(path: str, title: str, text: str, page: Page, plain: Page) -> list[str]:
-    """What is wrong with a page at a desk and on a telephone, by day and by night, and in a browser without scripts."""
+    """Return the faults of a page at a desk and on a telephone, by day and by night, and in a browser without scripts."""
     found: list[str] = []
     await page.set_viewport_size({"width": 1280, "height": 800})
     await page.goto(path)

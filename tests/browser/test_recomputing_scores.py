@@ -1,4 +1,4 @@
-"""The browser's own reader of reputation exports computes what the registry computes, to the digit."""
+"""The browser's own reader of reputation exports computes the registry's scores, to the digit."""
 
 import json
 import random

@@ -65,7 +65,7 @@ async def filed(complainant, defendant) -> int:
 
 
 async def faults_of(page: Page, paths: list[str]) -> dict[str, object]:
-    """What is wrong with each page: too wide, too faint, or what axe found."""
+    """Return the faults of each page: too wide, too faint, or found by axe."""
     found: dict[str, object] = {}
     for number, path in enumerate(paths):
         answer = await page.goto(path)

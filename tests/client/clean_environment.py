@@ -1,4 +1,4 @@
-"""An environment with the client's own distribution, what it declares to need, extras that are named, and nothing else."""
+"""Environment with the client's own distribution, its declared requirements, extras that are named, and nothing else."""
 
 import subprocess
 import sys
@@ -18,13 +18,13 @@ INSTALLED = Path(sysconfig.get_path("purelib"))
 
 
 def declared() -> list[Requirement]:
-    """What the client's distribution requires."""
+    """Return the requirements of the client's distribution."""
     project = tomllib.loads(METADATA.read_text())["project"]
     return [Requirement(one) for one in project["dependencies"]]
 
 
 def extras(*names: str) -> list[Requirement]:
-    """What these extras of the client's distribution require."""
+    """Return the requirements of these extras of the client's distribution, or of every extra where none is named."""
     optional = tomllib.loads(METADATA.read_text())["project"]["optional-dependencies"]
     return [Requirement(text) for name in names or optional for text in optional[name]]
 

@@ -36,7 +36,7 @@ async def address(registry: TestRegistry) -> AsyncIterator[str]:
 
 @pytest.fixture
 def faults() -> Faults:
-    """What happens to the requests of the clients; nothing at first."""
+    """Faults of the requests of the clients; none at first."""
     return Faults()
 
 
@@ -68,7 +68,7 @@ def terminal(programs: Path, tmp_path: Path) -> Callable[..., Terminal]:
 
 @pytest.fixture
 def nothing_is_read_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No certificate authorities are read: the process that runs the tests keeps what the library reads, whatever the variables are."""
+    """No certificate authorities are read: the process that runs the tests keeps those that the library reads, whatever the variables are."""
     monkeypatch.setattr(httpcore2, "default_ssl_context", httpcore2.default_ssl_context.__wrapped__)
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)

@@ -11,7 +11,7 @@ from hansa_client.trust import trusted_authorities
 
 @dataclass
 class Faults:
-    """`plans` hold what happens to the next requests to a path; empty: nothing.
+    """Faults of a transport. `plans` hold those of the next requests to a path; empty: none.
 
     `answer lost`, `request lost`, a status such as `503`, or an answer in place of the registry's: one of `ANSWERS`.
     """

@@ -1,4 +1,4 @@
-"""What must hold after a run of paid calls, by the files of its processes, the database of the registry and further requests."""
+"""Conditions after a run of paid calls, by the files of its processes, the database of the registry and further requests."""
 
 import asyncio
 import random

@@ -11,7 +11,7 @@ from tests.registry import PASSWORD, card_of
 
 
 async def open_market(url: str, ports: list[int], directory: Path, calls: int) -> dict[str, Any]:
-    """What the processes of the run are to know, as JSON can state it; of each agent its DID, credentials and balance."""
+    """Open the market and return its description for the processes of the run, as JSON; of each agent its DID, credentials and balance."""
     async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
         interfaces = [
             {"url": f"http://127.0.0.1:{port}/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}

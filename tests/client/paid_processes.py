@@ -137,12 +137,12 @@ async def pay(stated: dict[str, Any]) -> None:
 
 
 def payer_of(body: str) -> int:
-    """Which of the payers makes the call with this body."""
+    """Return the number of the payer that makes the call with this body."""
     return int(body) % PAYERS
 
 
 def capture_of(body: str) -> str:
-    """Who captures the payment for this body."""
+    """Return the party that captures the payment for this body."""
     return "payee" if int(body) // PAYERS % 3 else "caller"
 
 
@@ -208,13 +208,13 @@ PROCESSES = CommandServer(
 
 
 async def start(role: str, stated: dict[str, Any], log: Path) -> ForkedCommand:
-    """A new process; what it writes to standard error is appended to a file."""
+    """Start a new process; its standard error is appended to the file `log`."""
     with log.open("ab") as file:
         return await PROCESSES.run(role, json.dumps(stated), environment={}, stderr=file.fileno())
 
 
 def prepare() -> None:
-    """Load what a server loads when it begins to serve."""
+    """Load the modules that a server loads when it begins to serve."""
     for module in ("lifespan.on", "loops.uvloop", "protocols.http.httptools_impl"):
         import_module(f"uvicorn.{module}")
 

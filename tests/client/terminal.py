@@ -19,7 +19,7 @@ END_SECONDS = 120
 
 @dataclass
 class Terminal:
-    """Where one user types commands; `said` is all that was ever printed."""
+    """Terminal of one user; `said` is all output of its commands."""
 
     programs: Path
     home: Path
@@ -49,7 +49,7 @@ class Terminal:
         )
 
     async def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command printed; of one that failed, its one line on standard error."""
+        """Return the output of a command; of one that failed, its one line on standard error."""
         async with asyncio.timeout(END_SECONDS):
             process = await self.start(*arguments)
             output, complaint = (text.decode() for text in await process.communicate())
@@ -64,7 +64,7 @@ class Terminal:
 
 @cache
 def commands_of(programs: Path) -> CommandServer:
-    """What is forked for the commands of an environment, one for all tests of a process."""
+    """Return the server that is forked for the commands of an environment, one for all tests of a process."""
     client = Program("hansa-client", "hansa_client", "hansa_client.commands", str(programs / "python"))
     return CommandServer(client)
 
@@ -77,7 +77,7 @@ class Typed:
     said: str = ""
 
     async def run(self, *arguments: str, code: int = 0) -> str:
-        """What a command printed; of one that failed, its line on standard error."""
+        """Return the output of a command; of one that failed, its line on standard error."""
         ended = await asyncio.to_thread(CliRunner().invoke, app, arguments)
         self.said += ended.output
         assert ended.exit_code == code, ended.output + repr(ended.exception)

@@ -1,4 +1,4 @@
-"""The totals of a day, on which budgets are judged, are what the entries of the journal hold."""
+"""The totals of a day, on which budgets are judged, equal the sums of the journal's entries."""
 
 import asyncio
 import os
@@ -58,7 +58,7 @@ from {pay_until_killed.__module__} import {pay_until_killed.__name__}
 
 
 def require_exact_totals(path: Path) -> int:
-    """The totals are the sums of what is paid or held. Returns how many entries there are."""
+    """Require that the totals are the sums of the paid and held amounts, and return the number of entries."""
     with sqlite3.connect(path, timeout=60) as connection:
         # Others may be writing.
         connection.execute("BEGIN IMMEDIATE")

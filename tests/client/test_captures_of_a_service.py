@@ -1,4 +1,4 @@
-"""Tokens that a paid service accepts, by what a registry verifies of them."""
+"""Tokens that a paid service accepts, by the facts that a registry verifies of them."""
 
 import msgspec
 import pytest

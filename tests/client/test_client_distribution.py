@@ -29,7 +29,7 @@ def test_it_has_at_most_six_dependencies():
 
 
 def imported() -> set[str]:
-    """The distributions of what its modules import anywhere, also inside functions."""
+    """Return the distributions that its modules import anywhere, also inside functions."""
     nodes = [
         node
         for file in (ROOT / "src" / "hansa_client").rglob("*.py")

@@ -1,4 +1,4 @@
-"""Which class a refusal has."""
+"""Error classes of refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Delivery receipts: what is signed, and which texts are none."""
+"""Delivery receipts: the signed members, and texts that are none."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What ends with a command's process, which frees nothing that was loaded."""
+"""End of a command's process, which frees nothing that was loaded."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""The transport of the asynchronous clients, against servers that answer byte by byte what a test states.
+"""The transport of the asynchronous clients, against servers that answer byte by byte as a test states.
 
-What any transport does, the one of httpx2 does as well: the tests of it run with both.
+Tests of behaviour that any transport has run with the transport of httpx2 too.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def answering(*answers: bytes) -> AsyncIterator[Server]:
 
 
 async def polled() -> None:
-    """Return once the event loop has seen what happened on all its sockets until now."""
+    """Return once the event loop has seen all events on its sockets until now."""
     reading, writing = socket.socketpair()
     with reading, writing:
         reading.setblocking(False)

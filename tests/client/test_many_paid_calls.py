@@ -47,7 +47,7 @@ FAULTS_OF_CALLS, FAULTS_OF_REGISTRY, CANCELLED = 0.2, 0.05, 0.09
 
 @dataclass
 class Works:
-    """What is paid: counts each body with each token, fails for some bodies, and is cancelled now and then."""
+    """Paid work: counts each body with each token, fails for some bodies, and is cancelled now and then."""
 
     executions: Counter[tuple[str, str]] = field(default_factory=Counter)
     cancelled: int = 0

@@ -19,14 +19,14 @@ ADDRESS = "https://work.example"
 
 @dataclass(frozen=True)
 class Signed:
-    """What a wallet returns."""
+    """Signature that a wallet returns."""
 
     signature: bytes
 
 
 @dataclass
 class SigningWallet:
-    """Signs typed data as the accounts of `eth_account` do. It counts what it signed."""
+    """Signer of typed data like the accounts of `eth_account`. It counts its signatures."""
 
     wallet: TestWallet = field(default_factory=TestWallet)
     signed: Counter[str] = field(default_factory=Counter)
@@ -57,7 +57,7 @@ class SigningWallet:
 
 @dataclass
 class X402Service(httpx2.AsyncBaseTransport):
-    """`plan` holds what happens to the next paid requests: `request lost`, `answer lost`, a status, `pending`."""
+    """Service paid by x402. `plan` holds the outcomes of the next paid requests: `request lost`, `answer lost`, a status, `pending`."""
 
     registry: TestRegistry
     required: dict[str, Any]

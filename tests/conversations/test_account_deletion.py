@@ -76,7 +76,7 @@ async def let_time_pass(registry: TestRegistry, days: int) -> None:
 
 
 async def sweep(registry: TestRegistry, times: int = 2) -> None:
-    """What the background does each minute; the pause between closing and erasing is over when it comes again."""
+    """Run the background job of each minute; the pause between closing and erasing is over at its next run."""
     for _ in range(times):
         await registry.database.transaction(
             lambda tx: tx.execute(

@@ -51,7 +51,7 @@ def code(answer):
 
 
 def link_in(mail):
-    """The route of the API that does what the link in a verification mail does."""
+    """Return the route of the API with the effect of the link in a verification mail."""
     (token,) = re.findall(r"https?://\S+/verify-email\?token=(\S+)", text_of(mail))
     return f"/auth/verify-email?token={token}"
 

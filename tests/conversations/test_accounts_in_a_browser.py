@@ -21,7 +21,7 @@ SIGN_UP = {
 
 
 def secrets_on(browser):
-    """What the page shows once."""
+    """Return the secrets that the page shows once."""
     return re.findall(r"<li><code>([^<]+)</code></li>", browser.text)
 
 

@@ -1,4 +1,4 @@
-"""What an agent does about itself: heartbeat, keys, its end; and what its owner does about its secret."""
+"""Acts of an agent on itself: heartbeat, keys, its end; and of its owner on its secret."""
 
 import itertools
 from datetime import datetime

@@ -29,7 +29,7 @@ async def registry(start_registry) -> TestRegistry:
 
 
 def faults_of(entry: dict[str, Any]) -> list[str]:
-    """What keeps a whole entry from being one."""
+    """Return the faults of an entry of a catalogue."""
     kinds = {"identifier": str, "displayName": str, "type": str, "tags": list, "capabilities": list}
     faults = [f"no {name}" for name in ("identifier", "displayName", "type") if not entry.get(name)]
     faults += [name for name, kind in kinds.items() if not isinstance(entry.get(name, kind()), kind)]

@@ -1,4 +1,4 @@
-"""API keys and webhooks by their pages: secrets are shown once, what is of another account is unknown."""
+"""API keys and webhooks by their pages: secrets are shown once, objects of another account are unknown."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The log of what administrators did."""
+"""Log of the acts of administrators."""
 
 import asyncpg
 import pytest

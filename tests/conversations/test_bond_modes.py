@@ -1,4 +1,4 @@
-"""What BOND_MODE does at the accept of a contract and in discovery, for agents of this registry and for mirrored ones."""
+"""Effect of BOND_MODE at the accept of a contract and in discovery, for agents of this registry and for mirrored ones."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -154,7 +154,7 @@ async def governed(owner: TestDeveloper, agent: TestAgent, policy: dict[str, Any
 
 
 async def spent(one: Neighbour, agent: TestAgent) -> int:
-    """What the policy of the agent has counted."""
+    """Return the units that the agent's spend policy has counted."""
     counted = "SELECT coalesce(sum(s.spent), 0)::bigint FROM agents_spending s JOIN agents_agent a ON a.id = s.agent_id WHERE a.did = $1"
     return int(await one.registry.database.query(lambda tx: tx.fetchval(counted, agent.did)))
 

@@ -1,4 +1,4 @@
-"""Log in in a browser: sessions, forms that survive, and what a browser is not let do."""
+"""Log in in a browser: sessions, forms that survive, and requests that a browser is refused."""
 
 import re
 

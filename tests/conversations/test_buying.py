@@ -342,7 +342,7 @@ async def test_a_body_of_the_wrong_shape_is_refused(service: Service):
 
 
 async def settle_left(registry: TestRegistry) -> None:
-    """As the round that takes up what a process left settling, without its two seconds."""
+    """Resume the settlements that a process left, like the periodic job but without its delay of two seconds."""
     moved = "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"
     await registry.database.transaction(lambda tx: tx.execute(moved))
     await resume_settlements(registry.runtime)

@@ -1,4 +1,4 @@
-"""Capabilities: what one agent lets another do, within caveats that only narrow."""
+"""Capabilities: acts that one agent permits another, within caveats that only narrow."""
 
 from uuid import uuid4
 

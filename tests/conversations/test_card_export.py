@@ -1,4 +1,4 @@
-"""The signed card: what it holds, who can verify it, and what follows from a change, a rotation and an end."""
+"""Signed card: its members, its verification by anyone, and the effects of a change, a rotation and an end."""
 
 from copy import deepcopy
 from datetime import timedelta
@@ -60,7 +60,7 @@ async def verified(agent) -> dict[str, Any]:
 
 
 def official(card, jwks):
-    """What a stock A2A client does. Raises: InvalidSignaturesError."""
+    """Verify a card as a stock A2A client does. Raises: InvalidSignaturesError."""
     keys = {key["kid"]: PyJWK(key) for key in jwks["keys"]}
     create_signature_verifier(lambda kid, _: keys[kid], ["EdDSA"])(parse_agent_card(deepcopy(card)))
 

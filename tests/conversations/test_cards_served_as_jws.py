@@ -49,7 +49,7 @@ def flattened(card: Any, key: Ed25519PrivateKey, **header: Any) -> bytes:
 
 
 def general(card: Any, key: Ed25519PrivateKey, **header: Any) -> bytes:
-    """Of two signatures the second one is by the key."""
+    """Return the card as a general JWS with two signatures, the second one by `key`."""
     payload = parts(card, key)[1]
     entries = [
         {"protected": protected, "signature": signature}

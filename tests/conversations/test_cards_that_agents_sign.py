@@ -1,4 +1,4 @@
-"""A card that its owner writes may carry the agent's own signature; what follows from a bad one is the operator's choice."""
+"""A card that its owner writes may carry the agent's own signature; the operator chooses the effect of a bad one."""
 
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key

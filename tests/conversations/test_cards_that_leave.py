@@ -1,4 +1,4 @@
-"""What is heard of cards that leave the public listings, what stays of them, and what they said before."""
+"""Cards that leave the public listings: their notices, their remains, and their former content."""
 
 from datetime import timedelta
 from typing import Any
@@ -44,7 +44,7 @@ async def changes(
 
 
 async def age(registry: TestRegistry, did: str, days: int) -> None:
-    """As if the card had been hidden that many days ago."""
+    """Move the time since which the card is hidden back by so many days."""
     statement = "UPDATE catalogue_card SET hidden_since = hidden_since - $2::interval WHERE did = $1"
     await registry.database.transaction(lambda tx: tx.execute(statement, did, timedelta(days=days)))
 

@@ -16,7 +16,7 @@ NOBODY = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000000"
 
 @dataclass(frozen=True)
 class Scene:
-    """An agent that its process has read, what it can ask, and who changes it."""
+    """Agent that its process has read, the requests it can send, and the accounts that change it."""
 
     purses: Purses
     payments: Payments

@@ -1,4 +1,4 @@
-"""What a contract's dates bring, and what a funded contract holds."""
+"""Effects of a contract's dates, and the units that a funded contract holds."""
 
 from collections.abc import AsyncIterator
 

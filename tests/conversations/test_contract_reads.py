@@ -1,4 +1,4 @@
-"""Who reads a contract, what is recorded of it, and what comes of other registries."""
+"""Readers of a contract, its record, and its copies from other registries."""
 
 import pytest
 

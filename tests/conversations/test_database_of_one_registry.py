@@ -20,7 +20,7 @@ def settings_of(dsn: str, directory: Path, **more: object) -> Settings:
 
 
 async def refusal_of(settings: Settings) -> str:
-    """What a process with these settings is refused with at start."""
+    """Return the refusal of a process with these settings at its start."""
     with pytest.raises(DatabaseOfAnother) as refused:
         async with prepared_database(settings):
             pass

@@ -1,4 +1,4 @@
-"""What an owner issues in the name of an agent by its pages: certificates for mutual TLS, and capabilities."""
+"""Credentials that an owner issues in the name of an agent by its pages: certificates for mutual TLS, and capabilities."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a stranger finds who knows nothing but the address of the registry."""
+"""Discovery by a stranger who has only the address of the registry."""
 
 import json
 import re
@@ -177,7 +177,7 @@ async def test_an_agents_data_block_holds_its_card_and_its_price(registry):
 
 
 async def price_at(registry, card, rate):
-    """What an owner is refused may still stand in an older or mirrored card."""
+    """Store a rate that an owner is refused; older and mirrored cards may still have one."""
     document = (await registry.get(f"/agent-cards/{card.id}")).json()["card_data"]
     stored = json.dumps({**document, "pricing": {"base_rate": rate}})
     statement = "UPDATE catalogue_card SET card_data = $2 WHERE id = $1"

@@ -1,4 +1,4 @@
-"""Emission policies: what is recorded, what is kept out, and what may not be switched off."""
+"""Emission policies: recorded events, suppressed events, and events that may not be switched off."""
 
 from collections import Counter
 from collections.abc import AsyncIterator

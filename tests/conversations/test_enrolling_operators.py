@@ -1,4 +1,4 @@
-"""Specification 6 S and W 4: who may join a frame as an operator, what of its requests is refused, and how its certificates are renewed."""
+"""Specification 6 S and W 4: admission of operators to a frame, refused requests, and renewal of certificates."""
 
 import ssl
 from collections.abc import Sequence
@@ -395,7 +395,7 @@ async def test_new_roots_of_the_frame_become_those_of_its_operator(operator: Pee
 
 
 async def let_pass(registry: TestRegistry, time: timedelta) -> None:
-    """As if the certificates had been received so long ago."""
+    """Move the validity of the stored certificates back by `time`."""
     await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE federation_identity SET begins_at = begins_at - $1::interval, expires_at = expires_at - $1::interval",

@@ -1,4 +1,4 @@
-"""GET /public/eventstore-recent, and what a transfer leaves in the event store."""
+"""GET /public/eventstore-recent, and the events of a transfer in the event store."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime

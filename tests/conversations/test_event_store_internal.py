@@ -27,7 +27,7 @@ Pair = tuple[TestAgent, TestAgent]
 async def registry(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[TestRegistry]:
-    """One registry for all: no test minds what the others left in the log."""
+    """One registry for all tests: none depends on the events that the others left in the log."""
     async with open_copy(database_farm, tmp_path_factory.mktemp("events")) as registry:
         yield registry
 

@@ -1,4 +1,4 @@
-"""What a peer reads here over mutual TLS: pages of signed cards from a place on, tombstones, acts, and digests."""
+"""Feeds that a peer reads over mutual TLS: pages of signed cards from a place on, tombstones, acts, and digests."""
 
 from typing import Any
 

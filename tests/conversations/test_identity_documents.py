@@ -1,4 +1,4 @@
-"""Who a DID is, stated to other systems: DID documents and agent descriptions."""
+"""Identity documents of a DID for other systems: DID documents and agent descriptions."""
 
 from datetime import UTC, datetime
 
@@ -42,7 +42,7 @@ async def act(agent, use_case, **named):
 
 
 def is_signed(method, message, signature):
-    """Whether the key of a verification method made the signature; raises when it did not."""
+    """Return True where the key of a verification method made the signature. Raises: InvalidSignature."""
     Ed25519PublicKey.from_public_bytes(public_key_of(method["publicKeyJwk"])).verify(signature, message)
     return True
 

@@ -1,4 +1,4 @@
-"""Who reads the internal routes: by the internal key, by a service's certificate, by a federation licence."""
+"""Access to the internal routes: by the internal key, by a service's certificate, by a federation licence."""
 
 import random
 from base64 import b64encode

@@ -30,7 +30,7 @@ async def keys(registry: TestRegistry):
 
 
 async def committed(registry: TestRegistry):
-    """What the newest attestation says."""
+    """Return the payload of the newest attestation."""
     (record,) = (await registry.http.get("/api/auditor/attestations?limit=1")).json()["attestations"]
     return json.loads(record["payload"], parse_float=str)
 
@@ -200,7 +200,7 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
 
 
 async def chain_code(registry: TestRegistry, lie) -> str:
-    """What the verifier says of a chain whose newest record has these liabilities instead, signed or not."""
+    """Return the verifier's code for a chain whose newest record has these liabilities instead, signed or not."""
     listed = (await registry.http.get("/api/auditor/attestations")).json()["attestations"][::-1]
     payload = listed[-1]["payload"]
     said = json.loads(payload)["liabilities"]

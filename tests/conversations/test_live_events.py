@@ -371,7 +371,7 @@ async def test_what_is_published_while_a_replay_is_read_is_neither_missed_nor_re
 
 
 async def hear_to_the_end(listener: Listener, sequences: list[int]) -> None:
-    """Note what is received up to the fee of the transfer of three units, the last event of all."""
+    """Record the sequences of the received events up to the fee of the transfer of three units, the last event of all."""
     while True:
         event = (await listener.hear())["event"]
         sequences.append(event["sequence"])
@@ -401,7 +401,7 @@ async def test_every_type_of_the_taxonomy_can_be_subscribed_to_emitted_yet_or_no
 
 
 async def credential_of(developer: TestDeveloper, kind: str) -> str:
-    """What the developer opens a socket with."""
+    """Return the credential with which the developer opens a socket."""
     if kind.endswith("key"):
         developer = await developer.api_key()
     return await ticket_of(developer) if kind.startswith("ticket") else developer.token
@@ -651,7 +651,7 @@ async def test_a_socket_outlives_a_restart_of_the_database_and_misses_and_repeat
 
 
 async def append_from_outside(served: RegistryProcess, ref: str) -> None:
-    """As another process of the registry does."""
+    """Append an event as another process of the registry does."""
     database = Database(running_dsn(served.data_dir), pool_size=1)
     await database.open()
     await database.transaction(lambda tx: journal.append(tx, issued(ref)))

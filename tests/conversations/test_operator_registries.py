@@ -121,7 +121,7 @@ async def test_peer_routes_accept_only_the_exact_identity_of_the_operators_card(
 
 
 async def status_of(svid: Svid, asked: Neighbour) -> int | None:
-    """What a route for peers answers to this certificate; None where there is no connection."""
+    """Return the status of a route for peers with this certificate; None where there is no connection."""
     context = ssl.create_default_context(cadata=svid.bundle_pem)
     # A frame certifies the SPIFFE id of an operator and no host name.
     context.check_hostname = False

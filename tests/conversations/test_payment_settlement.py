@@ -224,7 +224,7 @@ async def test_with_prefer_wait_all_of_many_at_once_get_the_outcome(payments: Pa
 
 
 async def left_settling(payments: Payments, token_id: str, seconds: int) -> None:
-    """As a process leaves it that died so long ago, right after its answer."""
+    """Leave the token like a process that died so many seconds ago, right after its answer."""
     moved = """UPDATE commerce_payment_token SET status = 'settling',
       settling_at = clock_timestamp() - make_interval(secs => $2) WHERE id = $1"""
     await payments.registry.database.transaction(lambda tx: tx.execute(moved, token_id, float(seconds)))
@@ -541,7 +541,7 @@ async def test_the_events_of_payments_that_settle_together_are_found_under_both_
 
 
 async def counted(payments: Payments, made: dict[str, Any]) -> list[bool]:
-    """What the events of this token's settlement say: whether it counts."""
+    """Return the `counts` member of each event of this token's settlement."""
     query = {"event_type": "A2APaymentSettled", "sort_order": "desc"}
     listed = await payments.registry.get("/events/", params=query, headers=payments.registry.internal)
     events = [one["data"] for one in listed.json()["items"]]

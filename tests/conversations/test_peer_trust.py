@@ -1,4 +1,4 @@
-"""The specification on peer trust: what counts, which states follow, and who reads it."""
+"""The specification on peer trust: counted acts, the states that follow, and their readers."""
 
 from datetime import timedelta
 from typing import Any

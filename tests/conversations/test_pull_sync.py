@@ -64,7 +64,7 @@ async def opened(
 
 @pytest.fixture
 async def stage(opened: Stage) -> AsyncIterator[Stage]:
-    """As good as new: no card of an earlier test is pulled any more."""
+    """Stage in its initial state: no card of an earlier test is pulled any more."""
     opened.agents.cards.clear()
     opened.agents.raw, opened.agents.sends_etags = None, True
     yield opened
@@ -341,7 +341,7 @@ async def test_operators_see_how_the_pulls_stand(stage: Stage):
 
 
 async def replace_card(agent: TestAgent, document: dict[str, Any]) -> None:
-    """As its owner, whose token an agent made by its host carries, puts it."""
+    """Put a new card as the agent's owner, whose token an agent made by its host carries."""
     path = f"/api/v1/agent-cards/{agent.did}"
     answer = await agent.registry.http.put(path, json={"card_data": document}, headers=agent.headers)
     assert answer.status_code == 200, answer.text

@@ -1,4 +1,4 @@
-"""Administrators of the platform see how far reactors have come, and have them take up what they gave up on."""
+"""Administrators of the platform see the progress of reactors, and have them retry the events that they gave up on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The registry card 0.6: what it says, who signs it, who may write what of it."""
+"""The registry card 0.6: its members, its signature, and the rights to write them."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ async def publish(registry):
 
 
 async def let_signature_age(registry, age):
-    """As if the newest version had been signed so long ago."""
+    """Move the signing time of the newest version back by `age`."""
     connection = await asyncpg.connect(registry.database.dsn)
     try:
         await connection.execute(

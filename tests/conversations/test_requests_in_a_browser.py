@@ -1,4 +1,4 @@
-"""The last API calls of a person: who sees which, what is never kept, and that there are no more than a thousand."""
+"""Last API calls of a person: their readers, the values that are never stored, and the limit of a thousand."""
 
 from time import time
 
@@ -25,7 +25,7 @@ async def note(registry: TestRegistry, developer_id: int, numbers: range) -> Non
 
 
 async def kept(registry: TestRegistry) -> list[str]:
-    """The ids of what is written, in the order of writing."""
+    """Return the ids of the stored requests, in the order of writing."""
     rows = await registry.database.read(
         lambda tx: tx.fetch("SELECT request_id FROM people_call ORDER BY number")
     )

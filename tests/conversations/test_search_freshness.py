@@ -157,7 +157,7 @@ async def test_a_write_is_answered_when_the_index_cannot_be_brought_up_to_date(f
 async def test_a_card_is_found_by_another_process_as_soon_as_it_is_notified(
     searched: TestRegistry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    """As on another machine: with a data directory of its own."""
+    """The other process has a data directory of its own, as on another machine."""
     settings = searched.settings.model_copy(update={"data_dir": tmp_path / "another"})
     other = another_process(replace(searched.runtime, settings=settings))
     other_searcher = SEARCHER.of(other)

@@ -40,7 +40,7 @@ class Court:
         return alice, bob, lines.json()["items"][0]["transaction_id"]
 
     async def payer_of_a_call(self, paid: str = "20") -> tuple[TestAgent, TestAgent, str]:
-        """As `parties`, where the agent at `b` was paid for a call."""
+        """Return two parties like `parties`, the one at `b` paid for a call, and the id of the payment's transaction."""
         alice, bob = await self.pair.a.registry.agent(), await self.pair.b.registry.agent()
         await paid_across(self.pair, alice, bob, paid)
         lines = await alice.registry.get("/teg/transactions", headers=alice.headers)
@@ -118,7 +118,7 @@ class Court:
         return read
 
     async def evidence(self, at: Neighbour, found: dict[str, Any]) -> httpx2.Response:
-        """What the other registry signed about the settlement."""
+        """Return the response with the other registry's signed evidence of the settlement."""
         path = f"{PATH}/settlements/{found['settlement_id']}/evidence"
         return await at.registry.get(path, headers=self.administrator(at).headers)
 
@@ -163,7 +163,7 @@ async def court(
 
 @pytest.fixture(autouse=True)
 async def alone(court: Court) -> None:
-    """Slashes are held, and of what other tests did nothing is due, nor does it count into a bound."""
+    """Hold slashes, and make the settlements of other tests neither due nor counted into a bound."""
     await court.slashes_at(court.pair.b, enabled=False, most=0)
     for one in (court.pair.a, court.pair.b):
         await run(
@@ -227,7 +227,7 @@ async def test_an_approved_slash_is_destroyed_at_the_defendants_home_and_compens
 
 
 async def verified(court: Court, at: Neighbour, found: dict[str, Any], by: Neighbour) -> list[dict[str, Any]]:
-    """What the evidence at one registry states, verified by the keys that the other one publishes."""
+    """Return the statements of the evidence at one registry, verified with the keys that the other one publishes."""
     keys = read_keys((await by.registry.http.get("/.well-known/registry-jwks.json")).json())
     answer = await court.evidence(at, found)
     verdict = verify_settlement(answer.text, keys)
@@ -449,7 +449,7 @@ async def disputed_by_provider(court: Court) -> tuple[TestAgent, TestAgent, int]
 
 
 async def awards(court: Court, dispute_id: int) -> tuple[dict[str, Any], ...]:
-    """What both registries keep of an award: `awarded` at `a`, `owed` at `b`."""
+    """Return the records of an award at both registries: `awarded` at `a`, `owed` at `b`."""
     kept = [
         one
         for at, direction in ((court.pair.a, "awarded"), (court.pair.b, "owed"))

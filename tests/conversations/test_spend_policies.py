@@ -1,4 +1,4 @@
-"""Spend policies: what an owner lets an agent pay, and what it decides on itself."""
+"""Spend policies: payments that an owner permits an agent, and requests that the owner decides."""
 
 import asyncio
 import itertools
@@ -90,7 +90,7 @@ OF_AGENT = "agent_id = (SELECT id FROM agents_agent WHERE did = $1)"
 
 
 async def elapse(agent, hours):
-    """What was asked of the owner so far is older."""
+    """Make the approvals requested of the owner so far older by so many hours."""
     await run(
         agent.registry,
         "UPDATE agents_spend_approval SET created_at = created_at - make_interval(secs => $2),"
@@ -657,7 +657,7 @@ async def test_a_policy_put_while_payments_run_lets_none_begin_past_it(registry,
 async def test_what_is_asked_for_after_the_answer_to_the_owner_is_judged_by_the_policy(
     registry, owner, payer, payee
 ):
-    """However many are under way: only what was asked for before the answer may be carried out without the policy."""
+    """Only requests sent before the answer may be carried out without the policy, however many are under way."""
     answered = asyncio.Event()
     outcomes = []
 

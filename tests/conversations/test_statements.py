@@ -1,4 +1,4 @@
-"""The specification on an agent's own transactions and on what is published about fees."""
+"""The specification on an agent's own transactions and on the published facts about fees."""
 
 import csv
 import io

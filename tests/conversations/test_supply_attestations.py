@@ -55,7 +55,7 @@ async def verdict(registry: TestRegistry, **how):
 
 
 async def newest(registry: TestRegistry):
-    """What the newest record says; amounts as they are written."""
+    """Return the payload of the newest record; amounts as they are written."""
     return json.loads((await records(registry))[-1]["payload"], parse_float=str)
 
 

@@ -1,4 +1,4 @@
-"""Administrators suspend and reinstate agents and developers, and revoke what stays suspended."""
+"""Administrators suspend and reinstate agents and developers, and revoke those that stay suspended."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -29,7 +29,7 @@ async def everything(registry: TestRegistry):
 
 
 async def twice(browser, form, **fields):
-    """Send a form two times; what the second answer shows."""
+    """Send a form two times, and return the second answer."""
     pairs = [pair for pair in form.fields if pair[0] not in fields]
     await browser.post(form.action, pairs, **fields)
     return await browser.post(form.action, pairs, **fields)

@@ -1,4 +1,4 @@
-"""Webhooks: an owner has an address notified of what happens to their agents."""
+"""Webhooks: an owner has an address notified of the events of their agents."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -324,7 +324,7 @@ async def test_a_log_that_was_cosigned_is_judged_by_the_keys_and_the_size_that_a
 
 
 async def cosigners(registry, other: OtherLog, old: int, size: int, *keys: VerifierKey) -> list[bool]:
-    """Whether each of these keys cosigned the checkpoint of that size."""
+    """Return whether each of these keys cosigned the checkpoint of that size."""
     answer = await submit(registry, other.body(old, size))
     assert answer.status_code == 200, answer.text
     return [find_cosignature(answer.text, log.text_of(other.note(size)), key) is not None for key in keys]

@@ -1,4 +1,4 @@
-"""What an owner does with agent cards: creates, replaces, switches off and on, lists and unlists, deletes them."""
+"""Acts of an owner on agent cards: create, replace, switch off and on, list and unlist, delete."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ async def read(registry: TestRegistry, key: object) -> dict[str, Any]:
 
 
 async def lose_card(registry: TestRegistry, agent: TestAgent) -> None:
-    """As of an agent that was made without a card."""
+    """Delete the agent's card, as if the agent had been made without one."""
     statement = "DELETE FROM catalogue_card WHERE did = $1"
     await registry.database.transaction(lambda tx: tx.execute(statement, agent.did))
 

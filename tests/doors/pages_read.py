@@ -1,4 +1,4 @@
-"""What a test reads out of a page: its text by element, and every address that it names."""
+"""Content that a test reads out of a page: its text by element, and every address that it names."""
 
 import re
 from base64 import b64encode
@@ -13,14 +13,14 @@ ADDRESS = re.compile(r"(?:https?:)?//[^\s\"'<>)]+", re.IGNORECASE)
 
 
 def is_named_style(style: str) -> bool:
-    """Whether the content policy of the pages names this text of a style element."""
+    """Return whether the content policy of the pages names this text of a style element."""
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return f"'sha256-{digest}'" in CONTENT_SECURITY_POLICY
 
 
 @dataclass
 class ReadPage(HTMLParser):
-    """A page as a parser sees it. `inline` has what a browser would not run or apply: scripts, and styles not named by the policy."""
+    """Page as a parser sees it. `inline` has the elements that a browser would not run or apply: scripts, and styles not named by the policy."""
 
     html: str
     addresses: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A registry behind a real socket, for what comes over a network: a shell, a browser."""
+"""Registry behind a real socket, for clients that connect over a network: a shell, a browser."""
 
 import asyncio
 import socket
@@ -53,7 +53,7 @@ def listen_again() -> socket.socket:
 
 
 def use_again(*ports: int) -> None:
-    """Who listens next gets the first of these ports, then the others in their order."""
+    """Reserve these ports for the next listeners, in their order."""
     _PORTS.extend(reversed(ports))
 
 

@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 120
 
 
 class Asking:
-    """What became of requests: their numbers in the order in which they began, and those that were refused."""
+    """Outcomes of requests: the numbers of those that began, in their order, and of those that were refused."""
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
@@ -313,7 +313,7 @@ async def test_a_request_without_a_place_ends_the_connection_of_a_client_that_se
 
 
 class Flow:
-    """Whether the client of an answer reads it."""
+    """Flow control of an answer, by whether its client reads it."""
 
     write_paused = False
 

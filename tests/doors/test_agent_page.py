@@ -1,4 +1,4 @@
-"""The page of one agent: what the registry says of it, what its owner wrote, and how it is called."""
+"""Page of one agent: facts of the registry, texts of its owner, and the call of the agent."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ async def test_only_http_addresses_become_links_and_they_lend_nothing(registry: 
 
 
 async def test_a_mirrored_card_of_odd_members_is_shown_all_the_same(registry: TestRegistry):
-    """What another registry took for a card was never judged here."""
+    """A card that another registry accepted was never validated here."""
     agent = await registry.agent()
     card = await registry.database.read(lambda tx: catalogue.card_of(tx, agent.did))
     odd = {

@@ -1,4 +1,4 @@
-"""What a connection sends for a direct route, in one write or in several, and the date of each response."""
+"""Output of a connection for a direct route, in one write or in several, and the date of each response."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""The steps by which the certificate authority is rotated: their order, their refusals, and what a crash leaves."""
+"""The steps by which the certificate authority is rotated: their order, their refusals, and the state after a crash."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -50,12 +50,12 @@ class Rotated:
         return refusal.value.detail
 
     async def restarted(self) -> dict[str, object]:
-        """What a peer reads after a restart of every process."""
+        """Return the trust bundle that a peer reads after a restart of every process."""
         async with open_registry(self.dsn, self.directory) as registry:
             return (await registry.http.get(BUNDLE)).json()
 
     async def later(self, age: timedelta) -> None:
-        """As if the last change were so much older."""
+        """Move the time of the last change back by `age`."""
         connection = await asyncpg.connect(self.dsn)
         try:
             await connection.execute(

@@ -1,4 +1,4 @@
-"""How many connections an address holds, what counts against it, and what becomes of one that is blocked."""
+"""Number of connections that an address holds, acts that count against it, and the effect of a block."""
 
 import asyncio
 import json

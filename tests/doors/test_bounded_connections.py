@@ -1,4 +1,4 @@
-"""What one connection may cost: small heads, plain framing, deadlines, and answers that are read."""
+"""Limits on the cost of one connection: small heads, plain framing, deadlines, and answers that are read."""
 
 import asyncio
 import json
@@ -347,7 +347,7 @@ async def test_a_message_of_endless_fragments_ends_its_socket(patient: Listening
 
 
 class EndedTransport(asyncio.Transport):
-    """As the transports of the service's event loop are once their connection has ended."""
+    """Transport in the state of the event loop's transports once their connection has ended."""
 
     def is_closing(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""The catalogue page over HTTP: what it finds, that its state is its address, and that no card gets out of its place."""
+"""Catalogue page over HTTP: its results, its state in its address, and cards that stay in their place."""
 
 import re
 from html import unescape
@@ -33,7 +33,7 @@ async def catalogue_of(registry: TestRegistry, **query: str) -> str:
 
 
 def choice(text: str, label: str) -> tuple[str, int | None]:
-    """Where a choice of the page leads, and the count beside it."""
+    """Return the address of a choice of the page, and the count beside it."""
     found = re.search(
         rf'<li><a href="([^"]+)"[^>]*>(?:<bdi>|<span>){re.escape(label)}</(?:bdi|span)>(?: <span class="count">(\d+))?',
         text,

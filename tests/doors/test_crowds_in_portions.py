@@ -1,4 +1,4 @@
-"""What ends for a whole crowd at once ends in portions, between which the event loop does other work."""
+"""Requests and connections that are due to end at once end in portions, between which the event loop does other work."""
 
 import asyncio
 import socket

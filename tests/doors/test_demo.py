@@ -1,4 +1,4 @@
-"""`hansa demo` succeeds on every sound registry, shows what it does, and can remove what it made."""
+"""`hansa demo` succeeds on every sound registry, shows its steps, and can remove the objects that it made."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""The guide to finding agents does what it says."""
+"""The commands of the guide to finding agents have the effect that it states."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What `hansa doctor` makes of the facts: the findings that a sound registry on a sound machine never shows."""
+"""Findings of `hansa doctor` that a sound registry on a sound machine never shows."""
 
 import shutil
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The pages of the event log and of transactions: what the public may read, and nothing more."""
+"""Pages of the event log and of transactions: they show the public facts, and nothing more."""
 
 import json
 

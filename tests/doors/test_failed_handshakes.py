@@ -20,7 +20,7 @@ class Handshakes:
 
 @pytest.fixture
 async def address() -> AsyncIterator[tuple[str, int]]:
-    """Of a listener whose addresses hold ten connections."""
+    """Address of a listener with a limit of ten connections for each client address."""
     with socket.create_server(("127.0.0.1", 0), backlog=1000) as listener:
         acceptor = ConnectionAcceptor(listener, Placed, Handshakes(), AddressCounts(10, exempt=[]))
         yield listener.getsockname()
@@ -37,7 +37,7 @@ def client_hello() -> bytes:
 
 
 async def end_of(address: tuple[str, int], sent: bytes) -> bytes:
-    """What comes back until the other side ends the connection."""
+    """Send the bytes, and return the bytes received until the other side ends the connection."""
     reader, writer = await asyncio.open_connection(*address)
     try:
         writer.write(sent)

@@ -1,4 +1,4 @@
-"""The three registries of `deploy/federation`: what the files say is what the registry takes, and what the guide names."""
+"""The three registries of `deploy/federation`: their settings are those that the registry accepts and the guide names."""
 
 import re
 from pathlib import Path

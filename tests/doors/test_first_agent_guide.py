@@ -1,4 +1,4 @@
-"""The guide to a first agent does what it says."""
+"""The commands of the guide to a first agent have the effect that it states."""
 
 import json
 

@@ -10,7 +10,7 @@ SHELL_SECONDS = 120
 
 
 async def walk(registry, tmp_path) -> list[dict]:
-    """Run every command of the page in one shell; what each answered, in order."""
+    """Run every command of the page in one shell, and return the answers in order."""
     page = ReadPage((await registry.http.get("/first-steps")).text)
     script = "\n".join(page.commands)
     shell = await asyncio.create_subprocess_exec(

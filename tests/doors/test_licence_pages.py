@@ -1,4 +1,4 @@
-"""The pages of licences show what anyone can verify, and when it was verified here."""
+"""Pages of licences show the facts that anyone can verify, and the time of their verification here."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

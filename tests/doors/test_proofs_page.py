@@ -1,4 +1,4 @@
-"""The page of proofs: registry card, licence and chain, log and witnesses, as what their routes answer."""
+"""Page of proofs: registry card, licence and chain, log and witnesses, as their routes answer."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

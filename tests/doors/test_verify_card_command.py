@@ -18,7 +18,7 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "cards"
 
 @dataclass(frozen=True)
 class Said:
-    """How the command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     code: int
     output: str

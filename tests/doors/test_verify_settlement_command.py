@@ -1,4 +1,4 @@
-"""`hansa verify settlement`: what another registry signed about a slash is judged offline."""
+"""`hansa verify settlement`: another registry's signed evidence of a slash is verified offline."""
 
 import json
 from pathlib import Path

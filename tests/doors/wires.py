@@ -34,7 +34,7 @@ class Wire:
                 await self.writer.drain()
 
     async def everything(self) -> bytes:
-        """What comes until the other side ends the connection."""
+        """Return the bytes received until the other side ends the connection."""
         received = bytearray()
         async with asyncio.timeout(LIMIT_SECONDS):
             with suppress(ConnectionError):

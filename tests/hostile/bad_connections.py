@@ -1,4 +1,4 @@
-"""Twenty kinds of bad connection: what each sends, and how it may end."""
+"""Twenty kinds of bad connection, each with the bytes that it sends and the ends that it may have."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -31,7 +31,7 @@ Sent = AsyncIterator[bytes]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind: what it sends, piece by piece, and the statuses that may come back; none of them: a silent end."""
+    """Kind of bad connection: the pieces that it sends and the statuses that may come back; without a status it ends silently."""
 
     name: str
     pieces: Callable[[], Sent]
@@ -133,7 +133,7 @@ KINDS = [
 
 
 async def play(kind: Kind, address: tuple[str, int], source: str | None = None) -> bytes:
-    """Be one such connection, from another address of this machine, until it ends; what came back, as far as it was read."""
+    """Play one such connection until it ends, from `source` where it is given, and return the bytes that were read."""
     reader, writer = await asyncio.open_connection(
         *address, limit=2**16 if kind.reads else 1, local_addr=(source, 0) if source else None
     )

@@ -113,7 +113,7 @@ def hosts() -> list[str]:
 
 
 def spellings(ipv4: str) -> list[str]:
-    """What some resolver or other reads as this address."""
+    """Return the spellings that some resolver reads as this address."""
     first, second, third, fourth = (int(part) for part in ipv4.split("."))
     whole = (first << 24) + (second << 16) + (third << 8) + fourth
     return [

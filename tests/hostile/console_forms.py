@@ -30,7 +30,7 @@ class FilledForm:
 
 
 def headers_of_a_page(registry: TestRegistry) -> dict[str, str]:
-    """What a browser sends with a form of a page of the registry."""
+    """Return the headers that a browser sends with a form of a page of the registry."""
     return {"Origin": registry.settings.base_url, "Sec-Fetch-Site": "same-origin"}
 
 

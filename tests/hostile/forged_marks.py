@@ -25,7 +25,7 @@ OFFERS = ("100", "10", "1", "0.1", "0.01")
 class Played:
     """Outcome of an attack. Amounts are in units.
 
-    `funded` is what the attacker's owners were given: by genesis grants or by an administrator. `fees` are those of the jobs.
+    `funded` is the amount that the attacker's owners received, by genesis grants or from an administrator. `fees` are those of the jobs.
     `yielded` are the bonds of contracts that the target accepts by its record alone: the only units that the code gives a mark.
     """
 

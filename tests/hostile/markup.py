@@ -1,4 +1,4 @@
-"""Markup that strangers write into their texts, and what a page must never have become by it."""
+"""Markup that strangers write into their texts, and the changes that it must never make to a page."""
 
 import json
 import re
@@ -56,7 +56,7 @@ LEFT_OUT = re.compile(r"[\x00-\x20]")
 
 @dataclass
 class JudgedPage(HTMLParser):
-    """A page with what is wrong with it, and the text that a person sees."""
+    """Page with its faults and the text that a person sees."""
 
     html: str
     faults: list[str] = field(default_factory=list)

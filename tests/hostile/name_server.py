@@ -14,7 +14,7 @@ PUBLIC, PUBLIC_IPV6 = "1.1.1.1", "2606:4700:4700::1111"
 
 @dataclass
 class NameServer:
-    """`answers` of a name: what is said to the first question, the second … and the last one for ever."""
+    """Name server with an answer for the first question, the second, and so on; the last of a name's `answers` is repeated."""
 
     port: int = 0
     answers: dict[str, list[list[str]]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The signing key of the peer whose certificate the rights matrix shows, and what it signs."""
+"""Signing key of the peer whose certificate the rights matrix presents, and statements signed with it."""
 
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ KEY_SET = {"keys": [{**jwk_of(_PRIVATE.public_key().public_bytes_raw()), "kid": 
 
 
 def statement_of_totals(reader: str) -> str:
-    """What the peer states to the registry with this SPIFFE id."""
+    """Return the peer's signed statement of totals to the registry with this SPIFFE id."""
     now = datetime.now(UTC)
     key = SigningKey(KID, 1, now, _PRIVATE, now)
     return signed_statement(key, Totals(0, 0, 0), author=PEER_ID, reader=reader, nonce="asked-once")

@@ -1,4 +1,4 @@
-"""What every refusal must look like."""
+"""Form that every refusal must have."""
 
 import httpx2
 
@@ -20,7 +20,7 @@ INTERNALS = ("Traceback", "asyncpg", "pydantic", 'File "', "site-packages", "SEL
 
 
 def fault_of(answer: httpx2.Response) -> str | None:
-    """What is wrong with a refusal: its status, its two envelopes, its one sentence; None when nothing is."""
+    """Return the fault of a refusal, in its status, its two envelopes or its one sentence; None without a fault."""
     if answer.status_code not in TAGS:
         return f"status {answer.status_code}"
     if answer.headers["content-type"] != "application/problem+json":

@@ -1,4 +1,4 @@
-"""What the tables hold, so that a refused request can be shown to have stored, changed and removed nothing."""
+"""Rows of every table, by which a refused request is proved to have stored, changed and removed nothing."""
 
 from dataclasses import dataclass
 

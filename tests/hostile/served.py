@@ -22,7 +22,7 @@ _ONE_MACHINE = shutil.ignore_patterns("serve-*", "serving", "lock", "search", "p
 
 @dataclass(frozen=True)
 class Served:
-    """A running server; `log` is what it wrote to standard error."""
+    """Running server; `log` is the file with its standard error."""
 
     url: str
     log: Path

@@ -1,4 +1,4 @@
-"""A stranger on the stage: what it is answered, and what changes meanwhile."""
+"""Requests of a stranger on the stage: the answers, and the tables that change meanwhile."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ OWN_ACT = "AgentActTokenIssued"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a stranger was answered, and the tables that changed meanwhile, but for the record of its own act."""
+    """Answer to a stranger, and the tables that changed meanwhile, except for the record of its own act."""
 
     kind: str
     answer: httpx2.Response

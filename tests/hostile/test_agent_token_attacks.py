@@ -24,7 +24,7 @@ def session_of(agent: TestAgent) -> str:
 
 
 async def asked(registry: TestRegistry, token: str) -> set[tuple[int, str | None]]:
-    """What readings and a payment answer to a token, and what is wrong with the answers."""
+    """Return the status and the fault of the answers to two reads and a payment with a token."""
     headers = {"Authorization": f"Bearer {token}"}
     answers = [
         await registry.get("/agents/me", headers=headers),

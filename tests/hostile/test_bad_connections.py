@@ -86,7 +86,7 @@ async def transfers_a_unit(address: tuple[str, int], payer: TestAgent, payee: Te
 
 
 async def serves(address: tuple[str, int]) -> bool:
-    """Whether a good request is answered."""
+    """Return whether a good request is answered."""
     async with asyncio.timeout(END_SECONDS):
         reader, writer = await asyncio.open_connection(*address)
         writer.write(GET + b"Connection: close\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Attacks on cards through what their owners may write: more than two members, the platform's words, others' names."""
+"""Attacks on cards through the members that owners may write: more than two members, the platform's words, others' names."""
 
 from typing import Any
 from uuid import uuid4

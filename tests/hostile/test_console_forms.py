@@ -31,7 +31,7 @@ async def stage(start_registry: StartRegistry) -> Stage:
 
 
 def spoilings(fields: Mapping[str, Any], draw: random.Random) -> Iterator[tuple[str, str]]:
-    """Which field gets which text."""
+    """Yield the fields of a form, each with the texts that it gets."""
     for name in fields:
         for text in (*MARKUP, *draw.sample(HOSTILE, STRINGS_PER_FIELD)):
             # A browser replaces what it cannot encode.

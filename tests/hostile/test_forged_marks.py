@@ -1,4 +1,4 @@
-"""A mark costs its forger at least a hundred times what it yields."""
+"""A mark costs its forger at least a hundred times its yield."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +23,7 @@ def published(name: str) -> str:
 
 
 def require_published(name: str, played: Played) -> None:
-    """The guide states what was played; with fewer owners the price alone."""
+    """Require that the guide states the outcome; with fewer owners than in the guide only its price."""
     row = table((name, played)).splitlines()[-1]
     cells, stated = row.split("|"), published(name).split("|")
     assert cells[8] == stated[8]
@@ -37,7 +37,7 @@ def mark_of(jobs: int) -> str | None:
 async def test_new_owners_forge_no_mark_with_genesis_grants_and_get_no_more_grants_than_an_hour_pays(
     start_registry: StartRegistry,
 ):
-    """252 new owners, a Sovereign and 25,000 units in a minute: what that attack still gets."""
+    """The attack of 252 new owners, once good for a Sovereign mark and 25,000 units in a minute, gets no mark and one hour's grants."""
     registry = await start_registry(genesis_grants_per_address=10**6, genesis_grants_per_hour=FIRST_HOUR)
     target = await registry.agent()
     played = await Forger(registry, target).with_genesis_grants(WITH_GRANTS)

@@ -1,4 +1,4 @@
-"""A peer that states about the chain of another registry what that registry never signed: nothing waits for it."""
+"""False statements of a peer about the chain of another registry, which never signed them: nothing waits for them."""
 
 import json
 from collections.abc import AsyncIterator
@@ -44,7 +44,7 @@ async def key_of_b(pair: Neighbours) -> SigningKey:
 
 
 async def said_by_b(pair: Neighbours, path: str, text: str) -> list[str]:
-    """What a answers to this text of b."""
+    """Return the messages that a answers to this text of b."""
     answer = await pair.b.call(pair.a, "POST", path, {"messages": [text]})
     assert answer.status == 200, answer.body
     messages: list[str] = json.loads(answer.body)["messages"]

@@ -54,7 +54,7 @@ def keyed_with(secret: bytes, header: dict[str, Any], claims: Any) -> str:
 
 
 def forgeries(good: str, key: Ed25519PrivateKey) -> Iterator[tuple[str, str]]:
-    """What somebody makes of a good token who knows the public key, and has another key of their own."""
+    """Yield the forgeries of a good token by an attacker who has the public key and another key pair."""
     header_part, claims_part, signature = good.split(".")
     header, claims = opened(header_part), opened(claims_part)
     public, own = key.public_key(), Ed25519PrivateKey.generate()
@@ -152,7 +152,7 @@ def key_of(registry: TestRegistry, kind: TokenKind) -> Ed25519PrivateKey:
 
 
 async def show(registry: TestRegistry, kind: TokenKind, token: str) -> Any:
-    """Ask for what a token of this kind opens, without doing anything with it."""
+    """Request a resource that a token of this kind opens, without an effect."""
     headers = {"Authorization": f"Bearer {token}"}
     if kind == TokenKind.PASSWORD_SET:
         return await registry.post("/auth/set-new-password", json={"new_password": "short"}, headers=headers)
@@ -204,7 +204,7 @@ async def test_a_token_of_another_registry_is_refused(
 
 
 async def test_a_key_in_use_for_one_kind_signs_no_other(registry: TestRegistry, tokens: dict[TokenKind, str]):
-    """Whoever steals the key of one kind cannot make the others."""
+    """A thief of the key of one kind cannot make tokens of the others."""
     for kind, good in tokens.items():
         header, claims = (opened(segment) for segment in good.split(".")[:2])
         for other in set(TokenKind) - {kind}:

@@ -123,7 +123,7 @@ def operations(app: FastAPI) -> Iterator[tuple[str, Document]]:
 
 
 def places(app: FastAPI, described: Document, good: WellFormed) -> list[Place]:
-    """Where a string can stand in the body: in every leaf of the good one, and in every member it may have."""
+    """Return the places of a string in the body: every leaf of the well-formed one, and every member it may have."""
     (content,) = [media["schema"] for media in described["requestBody"]["content"].values()]
     schemas = app.openapi()["components"]["schemas"]
     shapes = [
@@ -175,7 +175,7 @@ def _segment(text: str) -> str:
 
 
 async def faults_of(attempts: list[Attempt], operation: str, stage: Stage) -> list[str]:
-    """What is wrong with the answers of an operation to hostile strings.
+    """Return the faults of an operation's answers to hostile strings.
 
     Rows are counted once around all refusals. Where some strings are taken, which stores rows, the refused ones are sent
     once more without them.
@@ -194,7 +194,7 @@ async def faults_of(attempts: list[Attempt], operation: str, stage: Stage) -> li
 async def _refusals(
     attempts: list[Attempt], operation: str, stage: Stage
 ) -> tuple[list[Attempt], list[str], bool]:
-    """The attempts that were refused, what is wrong with the refusals, and whether as many rows as before are stored."""
+    """Return the refused attempts, the faults of the refusals, and whether as many rows as before are stored."""
     requests = [
         (attempt, await attempt.prepare(), await _credential(operation, stage)) for attempt in attempts
     ]

@@ -1,4 +1,4 @@
-"""Below the routes: what a socket may be sent that no client library would send."""
+"""HTTP below the routes: bytes on a socket that no client library would send."""
 
 import asyncio
 import re

@@ -39,7 +39,7 @@ FILES = (".csv", ".json", ".txt")
 
 @dataclass
 class Written:
-    """What strangers wrote: which field took which texts, and the pages that show them."""
+    """Texts of strangers: the number of texts that each field took, and the pages that show them."""
 
     taken: Counter[str] = field(default_factory=Counter)
     pages: list[str] = field(default_factory=list)
@@ -194,7 +194,7 @@ async def strangers(registry: TestRegistry) -> Strangers:
 
 
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
-    """What is wrong with each page, and the text of all of them."""
+    """Return the faults of each page, and the text of all pages."""
     faults, text = {}, ""
     for path in dict.fromkeys(paths):
         answer = await browser.open(path)

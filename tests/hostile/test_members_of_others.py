@@ -1,4 +1,4 @@
-"""Objects of other owners in bodies and headers: what a request names there is judged as what it names in its path.
+"""Objects of other owners in bodies and headers: they are authorized as objects in the path are.
 
 Each member that names something, of each operation, is in one of the tables here; a new one has to be put into one of them.
 """
@@ -55,7 +55,7 @@ SHOWN_ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Belongings:
-    """What belongs to the agent on the stage, or was given to it alone; `contract_id` is that of a contract of the stranger."""
+    """Objects of the agent on the stage, or issued to it alone; `contract_id` is that of a contract of the stranger."""
 
     approval_id: str
     capability_id: str
@@ -277,7 +277,7 @@ async def test_a_stranger_who_names_what_belongs_to_another_is_refused_and_chang
 
 
 def code_of(answer: dict[str, Any]) -> str | None:
-    """Of an error, or of the refused line of many."""
+    """Return the code of an error, or of the refused line of many."""
     error = answer.get("error") or next(
         (one["error"] for one in answer.get("items", []) if one.get("error")), {}
     )

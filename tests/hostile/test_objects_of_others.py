@@ -100,7 +100,7 @@ class Operation:
         return BROWSER in " ".join(self.callers) or FORM in " ".join(self.callers)
 
     def expected(self) -> dict[str, str]:
-        """By kind of stranger: what the table of rights expects."""
+        """Return the status that the table of rights expects, by kind of stranger."""
         if self.is_page:
             is_ended = self.name in ABSENT_ALREADY
             refused = "403" if self.name.split()[1].startswith("/administration") else "404"
@@ -210,7 +210,7 @@ async def test_a_stranger_reads_no_more_of_what_is_public_than_anyone(stage: Sta
 
 
 async def deviations(one: Operation, got: Asked, status: str) -> list[str]:
-    """What is wrong with one answer."""
+    """Return the faults of one answer."""
     found = []
     if str(got.answer.status_code) != status:
         found.append(

@@ -1,4 +1,4 @@
-"""The headers that each page sends to the browser, and what sessions and forms withstand beside it."""
+"""Headers that each page sends to the browser, and attacks that sessions and forms withstand."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What is not there and what has another method: 404 and 405 in the envelope of every other refusal."""
+"""Unknown paths and wrong methods: 404 and 405 in the envelope of every other refusal."""
 
 from itertools import cycle, islice
 from pathlib import Path

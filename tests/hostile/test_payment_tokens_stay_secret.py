@@ -17,7 +17,7 @@ CRASHES = ("commerce_payment_token", "ledger_account", "plumbing_idempotency")
 
 @dataclass
 class Trade:
-    """What a caller and a service say to the payment routes, and every answer but those that show a new token."""
+    """Requests of a caller and a service to the payment routes, and every answer except those that show a new token."""
 
     world: PaymentWorld
     http: httpx2.AsyncClient
@@ -139,7 +139,7 @@ async def misuse_tokens(trade: Trade) -> None:
 
 
 async def crash_with_tokens_in_hand(trade: Trade) -> None:
-    """A table that a request needs is away; the token lies in the frames of what fails."""
+    """Let requests fail on a missing table, with a token in the frames of the traceback."""
     caller, service = trade.world.payments.caller, trade.world.payments.service
     for table in CRASHES:
         tokens = [await trade.authorize(**kind) for kind in (RESERVED, BY_PAYEE)]

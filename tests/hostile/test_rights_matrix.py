@@ -120,7 +120,7 @@ def kinds_to_send(callers: Callers) -> dict[str, list[str]]:
 
 
 def changes_nothing(row: Rights, kind: str, *, is_open: bool) -> bool:
-    """Whether a credential of this kind is expected to make no difference, and the operation itself does not look at it."""
+    """Return whether a credential of this kind is expected to make no difference and the operation does not read it."""
     if kind == "none" or row.expected[kind] != row.expected["none"]:
         return False
     # One that is open to anyone and refuses with a 401 judges credentials by itself.
@@ -129,9 +129,9 @@ def changes_nothing(row: Rights, kind: str, *, is_open: bool) -> bool:
 
 @asynccontextmanager
 async def still_logged_in(stage: Stage, row: Rights, kind: str | None = None) -> AsyncIterator[None]:
-    """What ends the tokens that it is asked with leaves them good for the next operation.
+    """Keep the tokens good for the next operation, although this one ends the tokens it is called with.
 
-    With `kind` only where the table expects that it is carried out for this credential.
+    With `kind` only where the table expects that the operation is carried out for this credential.
     """
     is_refused = kind is not None and row.expected[kind] in NOT_CARRIED_OUT_EXPECTED
     if is_refused or not row.operation.endswith(END_TOKENS):
@@ -157,7 +157,7 @@ async def still_logged_in(stage: Stage, row: Rights, kind: str | None = None) ->
 
 
 def deviation(row: Rights, kind: str, answer: httpx2.Response) -> str | None:
-    """What is wrong with one cell, or None."""
+    """Return the deviation of one cell, or None."""
     expected, status = row.expected[kind], str(answer.status_code)
     if status == "401" and "www-authenticate" not in answer.headers:
         return f"{row.operation} with {kind}: 401 without WWW-Authenticate"

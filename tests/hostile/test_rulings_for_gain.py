@@ -1,4 +1,4 @@
-"""Parties of a dispute gain no units by a ruling: it compensates what was paid, once."""
+"""Parties of a dispute gain no units by a ruling: it compensates the paid amount, once."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The served description is held to: random requests of every kind get only what it declares."""
+"""Answers conform to the served description: random requests of every kind get only declared answers."""
 
 import random
 import re
@@ -139,7 +139,7 @@ async def fuzzed_registry(
 
 @pytest.fixture(scope=by_tier("module", "function", "function"))
 def tried() -> Tried:
-    """What was sent already: for each commit the credentials share it."""
+    """Counters of the requests already sent; for each commit the credentials share them."""
     return defaultdict(Counter)
 
 
@@ -167,7 +167,7 @@ async def headers_of(registry: TestRegistry, who: str) -> dict[str, str]:
 
 
 def asked_again(cases: Mapping[str, schemathesis.Case[Any]], credential: Mapping[str, str]) -> list[str]:
-    """Send each request with this credential; what of the answers the description does not declare."""
+    """Send each request with this credential, and return the answers that the description does not declare."""
     failures = []
     with requests.Session() as session:
         session.trust_env = False
@@ -200,7 +200,7 @@ def first_admitted(expected: Mapping[str, str]) -> str:
 
 @dataclass
 class Run:
-    """How often each check judged, what it found, and the first request to each operation."""
+    """Number of judgements of each check, its failures, and the first request to each operation."""
 
     judged: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -264,7 +264,7 @@ def fuzzed(
 
 
 def one_of(names: Collection[str]) -> dict[str, str]:
-    """What picks these operations. One expression: the tool compares each operation with each filter for every request."""
+    """Return the filter for these operations. It is one expression: the tool compares each operation with each filter for every request."""
     return {"include-name-regex": f"^(?:{'|'.join(map(re.escape, sorted(names)))})$"}
 
 
@@ -297,7 +297,7 @@ def operations_of(description: Mapping[str, Any]) -> list[tuple[str, re.Pattern[
 def no_schema_says_it(
     check: str, code_sample: str, answer: str, listed: set[str], declared: list[tuple[str, re.Pattern[str]]]
 ) -> bool:
-    """Whether the answer follows a rule of every route that no schema of one can hold."""
+    """Return whether the answer follows a rule of all routes that the schema of one cannot express."""
     if check == "unsupported_method":
         return is_another_operation(code_sample, declared)
     if check == "negative_data_rejection":
@@ -312,7 +312,7 @@ def no_schema_says_it(
 
 
 def is_another_operation(code_sample: str, declared: list[tuple[str, re.Pattern[str]]]) -> bool:
-    """Whether the path, which has no such method of its own, is with this method that of a declared operation."""
+    """Return whether the path, which lacks this method, matches another declared operation with it."""
     method = re.search(r"-X ([A-Z]+)", code_sample)
     assert method, code_sample
     # The body before it may hold addresses too.
@@ -321,7 +321,7 @@ def is_another_operation(code_sample: str, declared: list[tuple[str, re.Pattern[
 
 
 def says_twice(code_sample: str, listed: set[str]) -> bool:
-    """Whether the request says a query parameter twice that is no list: the last word counts, as everywhere."""
+    """Return whether the request repeats a query parameter that is no list; the last value counts, as everywhere."""
     address = re.search(r"https?://[^' ]+", code_sample)
     assert address, code_sample
     said = Counter(name for name, _ in parse_qsl(urlsplit(address[0]).query, keep_blank_values=True))
@@ -330,9 +330,9 @@ def says_twice(code_sample: str, listed: set[str]) -> bool:
 
 @contextmanager
 def without_repetitions(tried: Tried) -> Iterator[None]:
-    """Of the requests with one form of one member, right or wrong, the first operations that have the member get a few.
+    """Limit the requests with one form of one member, right or wrong, to a few, sent to the first operations that have it.
 
-    For each commit with whichever credential: it is judged before a member is read, and is sent to every operation besides.
+    For each commit with any credential: it is judged before a member is read, and is sent to every operation besides.
     """
 
     def filter_case(context: Any, case: schemathesis.Case[Any]) -> bool:

@@ -28,7 +28,7 @@ CRASHES = ("people_session", "agents_key", "agents_agent", "people_developer", "
 
 @dataclass
 class Conversation:
-    """What was said: every secret by name, and every refusal as text."""
+    """Secrets of the conversation by name, and every refusal as text."""
 
     http: httpx2.AsyncClient
     registry: TestRegistry
@@ -270,7 +270,7 @@ async def make_an_agent(talk: Conversation) -> None:
 
 
 async def subscribe(talk: Conversation) -> None:
-    """A webhook with two secrets, of which both sign what is sent meanwhile."""
+    """Create a webhook with two secrets, which both sign the deliveries meanwhile."""
     headers = {"Authorization": f"Bearer {talk.secrets['developer token']}"}
     wanted = {"url": "https://receiver.example.com/hook", "event_types": ["*"]}
     made = await talk.say("POST", "/developers/webhooks", json=wanted, headers=headers)
@@ -286,7 +286,7 @@ async def subscribe(talk: Conversation) -> None:
 
 
 async def send_secrets_to_wrong_places(talk: Conversation) -> None:
-    """As clients do by mistake: the wrong member, the wrong header, the wrong type, half a body."""
+    """Send the secrets as clients do by mistake: in the wrong member, header or type, or in half a body."""
     for secret in list(talk.secrets.values()):
         for path, member in (
             ("/auth/refresh", "refresh_token"),
@@ -326,7 +326,7 @@ def other_of(log_format: str) -> str:
 
 
 async def log_of_crashes(talk: Conversation, settings: dict[str, str]) -> str:
-    """What the service logs of crashes with these settings."""
+    """Return the service's log of crashes with these settings."""
     async with serve(talk.registry, **settings) as served:
         each_alone = httpx2.Limits(max_keepalive_connections=0)
         async with httpx2.AsyncClient(base_url=served.url, timeout=30, limits=each_alone) as http:
@@ -360,7 +360,7 @@ async def crash_with_secrets_in_hand(talk: Conversation) -> None:
 
 
 def command_line_of(served: Served) -> str:
-    """What every user of the machine can read of the process."""
+    """Return the command line of the process, which every user of the machine can read."""
     return Path(f"/proc/{served.pid}/cmdline").read_text()
 
 
@@ -388,7 +388,7 @@ async def gone(registry: TestRegistry, table: str) -> AsyncIterator[None]:
 
 
 def secrets_of_the_operator(registry: TestRegistry) -> dict[str, str]:
-    """What lies in the data directory and in DATABASE_URL."""
+    """Return the secrets in the data directory and in DATABASE_URL, by name."""
     keys = {
         path.name: path.read_text().splitlines()[1]
         for path in (registry.settings.data_dir / "keys").glob("*.pem")
@@ -414,7 +414,7 @@ async def dump(registry: TestRegistry) -> str:
 
 
 async def log_of_the_database(registry: TestRegistry) -> str:
-    """What an embedded server has logged; a server that is not ours keeps its log to itself."""
+    """Return the log of an embedded database server; an external server does not share its log."""
     cluster = Path(await registry.database.read(lambda tx: tx.fetchval("SHOW data_directory")))
     return "\n".join(log.read_text(errors="replace") for log in cluster.parent.glob("*.log"))
 

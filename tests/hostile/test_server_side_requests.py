@@ -1,7 +1,7 @@
 """Nothing that a user names makes the registry connect inside: traps listen on every address of this machine (R15).
 
 Entry points: the host of an agent at its onboarding, the addresses in its card (where the card is pulled, where the agent
-is called, where it is paid for a call), the address of a webhook; each by its text, by what its name resolves to, and by where it redirects.
+is called, where it is paid for a call), the address of a webhook; each by its text, by the addresses its name resolves to, and by the target of its redirect.
 """
 
 import random

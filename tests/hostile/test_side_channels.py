@@ -1,4 +1,4 @@
-"""Who knows no secret learns nothing from an answer, nor from how long it takes."""
+"""Answers and their duration show nothing to a client that knows no secret."""
 
 import contextlib
 import random
@@ -42,7 +42,7 @@ Ask = Callable[[TestRegistry, str], Awaitable[object]]
 
 
 async def log_in(registry: TestRegistry, email: str) -> None:
-    """What a login does until it is refused; the limits before it know no accounts."""
+    """Run a login until its refusal, without the limits before it, which know no accounts."""
     found = await registry.database.read(lambda tx: login.find_account(tx, email))
     await login.require_right_password(found, WRONG_PASSWORD)
 
@@ -105,7 +105,7 @@ async def test_a_password_is_verified_for_an_unknown_address_too(
 
 @pytest.mark.parametrize("ask", [log_in, recover, refresh])
 async def test_a_known_and_an_unknown_one_take_as_long(stage: TestRegistry, ask: Ask):
-    """What the code gives away shows in each series; a difference that the machine made does not come back."""
+    """A difference that the code causes shows in each series; one that the machine caused does not come back."""
     draw = random.Random(printed_seed())
     for _ in range(SERIES):
         known, unknown = await times_taken(stage, ask, draw)
@@ -150,7 +150,7 @@ def welch_t(a: list[float], b: list[float]) -> float:
 
 
 def auc(a: list[float], b: list[float]) -> float:
-    """How often one of `a` is above one of `b`: what the best threshold could distinguish."""
+    """Return the share of pairs in which one of `a` is above one of `b`: the most that a threshold could distinguish."""
     ordered = sorted(b)
     above = sum((bisect_left(ordered, one) + bisect_right(ordered, one)) / 2 for one in a)
     return above / (len(a) * len(b))

@@ -1,4 +1,4 @@
-"""A peer that asks for slashes of strangers: nothing is destroyed but what its complainant paid the defendant for, and once."""
+"""A peer that asks for slashes of strangers: nothing is destroyed beyond the amount that its complainant paid the defendant, and that once."""
 
 from collections.abc import AsyncIterator
 from typing import Any

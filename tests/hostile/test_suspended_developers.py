@@ -44,7 +44,7 @@ OPEN_TO_SUSPENDED = {
 
 
 def acts_with(kind: str) -> list[Rights]:
-    """What the credential carries out and nobody without one does, other than reading and administering."""
+    """Return the operations that this credential carries out and a caller without one does not, except reads and administration."""
     return [
         row
         for row in read_rights()

@@ -91,7 +91,7 @@ class WellFormed:
 
 @dataclass(frozen=True)
 class Stage:
-    """What the requests speak of."""
+    """Objects that the requests refer to."""
 
     registry: TestRegistry
     developer: TestDeveloper
@@ -834,7 +834,7 @@ async def _wallet(stage: Stage) -> WellFormed:
 
 
 async def _bond_deposit(stage: Stage) -> WellFormed:
-    """What a bond needs, beside what the staged agent holds."""
+    """Return a bond deposit, after a grant of the units that the staged agent needs for it."""
     amount = parse_amount(stage.registry.settings.bond_minimum)
     book = ledger.Book.of(stage.registry.settings)
     await stage.registry.database.transaction(
@@ -1114,7 +1114,7 @@ async def _suspension(stage: Stage) -> WellFormed:
 
 
 async def _suspended(stage: Stage) -> WellFormed:
-    """What names an agent that is suspended."""
+    """Return a request that names a suspended agent."""
     suspension = await _suspension(stage)
     answer = await stage.registry.post(
         "/admin/agents/bulk/suspend", json=suspension.json, headers=stage.administrator.headers

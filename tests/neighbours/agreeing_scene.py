@@ -18,7 +18,7 @@ WORK = {"uri": "https://files.example/work", "sha256": "0" * 64}
 
 @dataclass(frozen=True)
 class AgreementAbroad:
-    """The contract is kept at a; what the provider does is asked at b."""
+    """Contract that is stored at a; the provider sends its requests to b."""
 
     pair: Neighbours
     contractor: TestAgent

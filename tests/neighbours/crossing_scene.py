@@ -1,4 +1,4 @@
-"""Transfers between two registries in tests: ask for them, let what is due happen, lose calls, and write messages by hand."""
+"""Transfers between two registries in tests: request them, run the due jobs, lose calls, and write messages by hand."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ async def run(one: Neighbour, statement: str, *values: object) -> None:
 
 
 async def settle(*all_of: Neighbour, rounds: int = 4) -> None:
-    """What is due is sent and answered, until both registries have each other's receipts."""
+    """Send and answer the due messages, until both registries have each other's receipts."""
     for _ in range(rounds):
         for one in all_of:
             await run(one, "UPDATE transfers_pair SET ask_at = now() WHERE ask_at IS NOT NULL")
@@ -44,7 +44,7 @@ async def settle(*all_of: Neighbour, rounds: int = 4) -> None:
 
 
 async def sent_once(one: Neighbour) -> None:
-    """What this registry has to send is sent, and the answers are taken in."""
+    """Send the pending messages of this registry and apply the answers."""
     await time_passes(one.registry.runtime, 3600)
     for table in ("transfers_sent", "transfers_received"):
         await run(one, f"UPDATE {table} SET next_at = now() WHERE next_at IS NOT NULL")
@@ -121,7 +121,7 @@ async def written_at_once(one: Neighbour, other: Neighbour, messages: Sequence[M
 
 
 async def said(one: Neighbour, other: Neighbour, *texts: str) -> list[Message]:
-    """What the other registry answers to these texts."""
+    """Return the messages that the other registry answers to these texts."""
     answer = await one.call(other, "POST", PATH, {"messages": list(texts)})
     assert answer.status == 200, answer.body
     return [kept_message(text) for text in json.loads(answer.body)["messages"]]

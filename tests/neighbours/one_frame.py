@@ -89,7 +89,7 @@ async def frame_with_operators(
 
 
 async def enrol(frame: Neighbour, operator: Neighbour) -> PeerRecord:
-    """The two commands by which an operator joins its frame; what the operator keeps of the frame."""
+    """Join an operator to its frame by the two commands, and return the operator's record of the frame."""
     return await join(frame, operator, operator=operator.registry.settings.registry_name)
 
 
@@ -103,7 +103,7 @@ async def join(one: Neighbour, other: Neighbour, *, operator: str | None = None)
 
 
 async def invitation_of(one: Neighbour, operator: str | None = None) -> str:
-    """What `hansa peer invite` prints."""
+    """Return the invitation that `hansa peer invite` prints."""
     return (await federation.invite(one.registry.runtime, None, WEEK, operator)).text
 
 

@@ -1,4 +1,4 @@
-"""What holds for contracts with milestones whose provider is an agent of another registry, whichever two registries these are.
+"""Rules for contracts with milestones whose provider is an agent of another registry, for any two registries.
 
 Each rule is one conversation; a test file runs each on the registries that it has.
 """
@@ -25,7 +25,7 @@ RESUMING = "UPDATE transfers_pair SET crossing = 'resuming', nonce = 'awaited', 
 
 @dataclass(frozen=True)
 class InParts:
-    """A contract of two milestones, 4 and 6 units, and what its parties had before."""
+    """Contract of two milestones, 4 and 6 units, and the balances of its parties before it."""
 
     agreed: AgreementAbroad
     number: int
@@ -60,7 +60,7 @@ class InParts:
         return at_home
 
     async def moved(self) -> tuple[Decimal, Decimal]:
-        """What the contractor has less, and the provider more, than at first."""
+        """Return the units that the contractor has less, and the provider more, than at first."""
         contractor, provider = await _units(self.agreed)
         return self.had[0] - contractor, provider - self.had[1]
 
@@ -77,7 +77,7 @@ class InParts:
         await deadlines_come(self.agreed.pair.a)
 
     async def disputed(self) -> int:
-        """The contractor complains about what is submitted."""
+        """File the contractor's complaint about the submitted work."""
         agreed = self.agreed
         complaint = {
             "defendant_did": agreed.provider.did,
@@ -94,7 +94,7 @@ class InParts:
 
 
 async def deadlines_come(at: Neighbour) -> None:
-    """The jobs of deadlines run; what is due by the clock of the database is carried out."""
+    """Run the deadline jobs, which carry out the acts due by the clock of the database."""
     await time_passes(at.registry.runtime, 90 * 86_400)
     await run_due(at.registry.runtime, CONTRACT_DEADLINES, DISPUTE_DEADLINES)
 

@@ -20,7 +20,7 @@ class Abroad(Payments):
     """The caller's registry is a, the service's is b."""
 
     async def of_service(self, token: str, service: TestAgent) -> dict[str, Any]:
-        """What the service learns of the token: it asks the registry that issued it."""
+        """Return the verification of the token that the service gets from the registry that issued it."""
         return await self.verify(token, target_agent_did=service.did)
 
 
@@ -56,7 +56,7 @@ async def paid_across(pair: Neighbours, payer: TestAgent, payee: TestAgent, amou
 
 
 async def resumed(paying: Payments) -> None:
-    """What a process left settling is taken up, as every few seconds."""
+    """Resume the settlements that a process left, as the registry does every few seconds."""
     await paying.registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE commerce_payment_token SET settling_at = settling_at - interval '3 seconds' WHERE status = 'settling'"

@@ -52,7 +52,7 @@ class Currencies:
         await self.follow()
 
     async def follow(self) -> None:
-        """What was done with pools reaches the other registry."""
+        """Deliver the acts on pools to the other registry."""
         for one in (self.a, self.b):
             await time_passes(one.registry.runtime, 60)
             await run_due(one.registry.runtime, ACTS)
@@ -74,7 +74,7 @@ class Currencies:
         )
 
     async def reserves(self) -> tuple[str, str]:
-        """Of a's currency and of b's, on which both registries agree."""
+        """Return the reserves of a's currency and of b's, on which both registries agree."""
         of_a, of_b = await self.pool(self.a), await self.pool(self.b)
         reserves = (of_a["reserve_from"], of_a["reserve_to"])
         assert reserves == (of_b["reserve_to"], of_b["reserve_from"])

@@ -1,4 +1,4 @@
-"""What the tests of mirrors do at two registries: make agents, change them at home, and read them abroad."""
+"""Acts of the tests of mirrors at two registries: make agents, change them at the holder, and read them at the peer."""
 
 from typing import Any
 

@@ -31,12 +31,12 @@ class Relayed:
     reader: Neighbour
 
     async def arrive(self) -> Any:
-        """Let the relay read the home, then the reader the relay; returns what the last reading came to."""
+        """Let the relay read the home, then the reader the relay; return the outcome of the last reading."""
         await read(self.relay, self.home)
         return await read(self.reader, self.relay)
 
     async def item(self, did: str) -> dict[str, Any]:
-        """What the relay passes on of an agent."""
+        """Return the item of an agent that the relay passes on."""
         text = await self.relay.registry.database.query(
             lambda tx: tx.fetchval("SELECT item::text FROM catalogue_signed_item WHERE did = $1", did)
         )
@@ -52,7 +52,7 @@ class Relayed:
         await self.relay.registry.transactions_ended()
 
     async def homes(self) -> list[dict[str, Any]]:
-        """What the reader shows of registries that it knows by a relay."""
+        """Return the reader's entries on registries that it knows by a relay."""
         answer = await self.reader.registry.get("/federation/relayed-homes")
         assert answer.status_code == 200, answer.text
         return answer.json()["homes"]  # type: ignore[no-any-return]

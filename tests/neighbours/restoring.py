@@ -44,7 +44,7 @@ async def put_back(one: Neighbour, backup: str) -> None:
 
 
 async def put_back_later(one: Neighbour, backup: str, dispute_id: int) -> None:
-    """As `put_back`, in a later second than that in which this dispute was filed: its number is not given again."""
+    """Put the backup back like `put_back`, in a later second than the dispute was filed: its number is not assigned again."""
     await put_back(one, backup)
     later = "SELECT setval('commerce_dispute_id_seq', greatest(last_value, $1)) FROM commerce_dispute_id_seq"
     await one.registry.database.transaction(lambda tx: tx.execute(later, dispute_id))

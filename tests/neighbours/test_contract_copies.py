@@ -24,7 +24,7 @@ class Copied(AgreementAbroad):
     """An agreement of which the provider's registry learns by statements."""
 
     async def stated(self) -> None:
-        """The contractor's registry states what has moved."""
+        """Let the contractor's registry send the statements of its changed contracts."""
         await time_passes(self.pair.a.registry.runtime, 3600)
         await run_due(self.pair.a.registry.runtime, CONTRACT_STATEMENTS)
 

@@ -1,4 +1,4 @@
-"""Specification 6 W 9: a peer that is removed is trusted no longer, and what is under way with it is decided all the same."""
+"""Specification 6 W 9: a removed peer is trusted no longer, and pending operations with it are decided all the same."""
 
 from collections.abc import AsyncIterator
 
@@ -27,7 +27,7 @@ async def pair(
 
 
 async def remove(one: Neighbour, other: Neighbour) -> bool:
-    """Whether the row of the peer is gone too."""
+    """Remove the peer, and return whether its row is gone too."""
     runtime = one.registry.runtime
     _, is_gone = await runtime.database.transaction(
         lambda tx: remove_peer(tx, None, runtime, other.trust_domain)

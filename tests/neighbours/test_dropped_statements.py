@@ -30,7 +30,7 @@ async def pair(
 
 
 async def days_pass(one: Neighbour, days: int) -> None:
-    """What is kept of transfers becomes so many days older."""
+    """Make the stored records of transfers so many days older."""
     await run(one, f"UPDATE transfers_sent SET {SENT}", timedelta(days))
     await run(one, "UPDATE transfers_entry SET recorded_at = recorded_at - $1::interval", timedelta(days))
 

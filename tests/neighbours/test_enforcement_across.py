@@ -41,7 +41,7 @@ async def react(one: Neighbour) -> None:
 
 
 async def until(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """Wait until the condition holds; returns what it was."""
+    """Wait until the condition holds, and return its value."""
     async with asyncio.timeout(seconds):
         while not (found := await condition()):  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The specification on peer trust between two registries: what counts as evidence by itself, and what a state has as effect."""
+"""The specification on peer trust between two registries: acts that count as evidence by themselves, and the effect of a state."""
 
 from collections import Counter
 from typing import Any

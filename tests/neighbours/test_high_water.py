@@ -43,7 +43,7 @@ def file_of(one: Neighbour) -> Path:
 
 
 async def started_again(one: Neighbour) -> None:
-    """As each start of a process compares."""
+    """Compare the high water as each start of a process does."""
     HIGH_WATER.put(one.registry.runtime, HighWater(one.registry.runtime))
     await HIGH_WATER.of(one.registry.runtime).compare()
 

@@ -130,7 +130,7 @@ async def test_a_key_that_its_registry_no_longer_publishes_is_forgotten_with_the
 
 
 async def retired_earlier(one: Neighbour, interval: str) -> None:
-    """What this registry stores of retired keys was retired so much earlier."""
+    """Move the stored time of retirement of the peer's key back by the interval."""
     await run(
         one,
         "UPDATE federation_peer SET keys = jsonb_set(keys::jsonb, '{keys,1,retired_at}', to_jsonb("

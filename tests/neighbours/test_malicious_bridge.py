@@ -1,4 +1,4 @@
-"""What a peer sends over the bridge and about slashes against the rules: it is counted, refused for good, and moves nothing."""
+"""Messages of a peer over the bridge and about slashes against the rules: counted, refused for good, and without effect."""
 
 import json
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ async def key_of_a(pair: Neighbours) -> federation.SigningKey:
 
 
 async def said(pair: Neighbours, path: str, *texts: str) -> list[dict[str, Any]]:
-    """What registry b answers to these texts of a: the payloads."""
+    """Return the payloads that registry b answers to these texts of a."""
     answer = await pair.a.call(pair.b, "POST", path, {"messages": list(texts)})
     assert answer.status == 200, answer.body
     return [payload_of(text) for text in json.loads(answer.body)["messages"]]

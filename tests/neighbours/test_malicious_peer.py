@@ -1,4 +1,4 @@
-"""A peer that sends what it may not: everything is refused and counted, and nothing but its own mirrors is written."""
+"""Forbidden messages of a peer: everything is refused and counted, and nothing but its own mirrors is written."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ EPOCH = 2**50
 
 
 class Malicious:
-    """The peer b, whose feed of cards is what a test says. It signs with its real key."""
+    """Peer b with a feed of cards that the test states, signed with its real key."""
 
     def __init__(self, pair: Neighbours, key: SigningKey, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pair = pair
@@ -45,7 +45,7 @@ class Malicious:
         return self.page()
 
     def item(self, version: int = 1, did: str | None = None, **more: Any) -> dict[str, Any]:
-        """A signed item; what is in `more` is signed too."""
+        """Return a signed item; the members in `more` are signed too."""
         card = more.pop("card_data", card_of("From b"))
         item = {
             "did": did or f"did:hansa:b.example:{uuid4()}",
@@ -78,7 +78,7 @@ class Malicious:
         return json.dumps(body).encode()
 
     async def refused(self, *served: bytes) -> dict[str, int]:
-        """What a counts as refused of these pages; after the first one a begins anew and asks for it again."""
+        """Return the number of refused items of these pages at a, by reason; after the first page a begins anew and requests it again."""
         self.pages = iter(served)
         outcome = await read(self.pair.a, self.pair.b)
         return dict(outcome.refused)

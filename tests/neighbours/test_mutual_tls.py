@@ -1,4 +1,4 @@
-"""Two registries over mutual TLS: whose certificate opens a route for peers, and what ends it."""
+"""Two registries over mutual TLS: the certificates that open a route for peers, and the acts that end their use."""
 
 import asyncio
 import ssl
@@ -78,7 +78,7 @@ def showing(svid: Svid, trusted: Neighbour) -> httpx2.AsyncClient:
 
 
 async def status_for(svid: Svid, asked: Neighbour) -> int | None:
-    """What a route for peers answers to this certificate; None where there is no connection."""
+    """Return the status of a route for peers with this certificate; None where there is no connection."""
     async with showing(svid, asked) as http:
         try:
             return (await http.get(ASKING)).status_code

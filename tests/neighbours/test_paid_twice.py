@@ -71,7 +71,7 @@ class PaidAgain:
         return UUID(answer.json()["payment_tx_id"])
 
     async def comes_to_light(self, transfer_id: UUID) -> None:
-        """As the replay of an own COMMIT of before a restore, which moves units by a transaction of its own."""
+        """Replay an own COMMIT from before a restore, which moves units by a transaction of its own."""
         runtime = self.agreed.pair.a.registry.runtime
         decision = transfers.CrossingDecision(transfer_id, self.moved_by, None)
         await runtime.database.transaction(
@@ -92,7 +92,7 @@ class PaidAgain:
         return await self.agreed.read(self.number)
 
     async def overpaid(self) -> list[str]:
-        """The transfers that paid what the contract does not owe, as its history states."""
+        """Return the transfers that paid more than the contract owes, as its history states."""
         return [line["note"] for line in (await self.read())["history"] if line["act"] == "overpaid"]
 
 

@@ -63,7 +63,7 @@ async def test_a_quote_converts_the_price_with_the_pool(scene: Currencies):
 
 
 async def swapped(abroad: AgreementAbroad, amount: str) -> Decimal:
-    """What the provider gets of an amount at the present price."""
+    """Return the units that the provider gets for an amount at the present price."""
     answer = await abroad.contractor.registry.post(
         "/teg/fx/quote",
         json={"receiver_did": abroad.provider.did, "amount": amount},

@@ -1,4 +1,4 @@
-"""One of two registries is served from an old backup: no saga of the bridge is lost, and wrapped units are what is locked again."""
+"""One of two registries is served from an old backup: no saga of the bridge is lost, and wrapped units equal the locked units again."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -36,14 +36,14 @@ async def pair(
 
 
 async def compare(one: Neighbour, *, anew: bool = False) -> None:
-    """As a process does each second, and at its start."""
+    """Compare the high water as a process does each second, and with `anew` at its start."""
     if anew:
         HIGH_WATER.put(one.registry.runtime, HighWater(one.registry.runtime))
     await HIGH_WATER.of(one.registry.runtime).compare()
 
 
 async def heal(pair: Neighbours) -> None:
-    """What is due is sent and answered, of transfers and of sagas, until nothing is due any more."""
+    """Send and answer the due messages of transfers and of sagas, until nothing is due any more."""
     for _ in range(4):
         await settle(pair.a, pair.b, rounds=1)
         for one in (pair.a, pair.b):

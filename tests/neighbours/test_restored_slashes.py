@@ -43,7 +43,7 @@ async def court(
 
 
 async def restored(court: Court, one: Neighbour, backup: str) -> None:
-    """From the backup, until both registries have shown each other what they had signed."""
+    """Restore the registry from the backup, and run both until each has presented its signed statements to the other."""
     await compare(one)
     await put_back(one, backup)
     await compare(one, anew=True)

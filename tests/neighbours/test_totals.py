@@ -1,4 +1,4 @@
-"""Totals between two registries over mutual TLS: agreement, what is in transit, and a disagreement named on both sides."""
+"""Totals between two registries over mutual TLS: agreement, units in transit, and a disagreement named on both sides."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Peer trust with PEER_TRUST_MODE=enforce: what is refused, by which state, and who reads why (Specification 2 and 6 W 20)."""
+"""Peer trust with PEER_TRUST_MODE=enforce: refused requests, the state that refuses them, and readers of the reason (Specification 2 and 6 W 20)."""
 
 import json
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ async def unmeasured(pair: Neighbours) -> None:
 
 
 async def observed(pair: Neighbours, *, crossings: int, disputes_lost: int) -> str:
-    """What registry a has observed of b, and the state that follows."""
+    """Record these observations of registry a about b, and return the state that follows."""
     peer = await pair.a.peer(pair.b)
     for _ in range(crossings):
         await run(

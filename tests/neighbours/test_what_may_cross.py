@@ -1,4 +1,4 @@
-"""Whether something may cross between two registries: licences of both sides, pauses, quarantine and scores."""
+"""Conditions for a crossing between two registries: licences of both sides, pauses, quarantine and scores."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -56,7 +56,7 @@ class Neighbour:
         return self.registry.settings.trust_domain
 
     async def peer(self, other: "Neighbour") -> PeerRecord:
-        """What this registry keeps of the other one."""
+        """Return this registry's record of the other one."""
         ledger_id = other.registry.settings.ledger_id
         return await self.registry.database.query(lambda tx: federation.peer_by_name(tx, ledger_id))
 
@@ -69,7 +69,7 @@ class Neighbour:
         await self.trusted.refresh(self.registry.database)
 
     async def refused(self, other: "Neighbour") -> dict[str, int]:
-        """What this registry counted as refused of the other one, by reason."""
+        """Return this registry's counts of refusals of the other one, by reason."""
         peer = await self.peer(other)
         counted = await self.registry.database.query(lambda tx: federation.refusals_of(tx, [peer]))
         return counted[peer.id]
@@ -127,7 +127,7 @@ async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
 
 
 async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
-    """As `befriend`, of registries whose listeners are elsewhere."""
+    """Introduce two registries like `befriend`, where their listeners are elsewhere."""
     trust_domain = other.settings.trust_domain
     bundle = bundle_of(trust_domain, await OWN_IDENTITY.of(other.runtime).roots_pem(), 1)
     card = await other.http.get("/.well-known/registry-card.json")
