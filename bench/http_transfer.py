@@ -161,7 +161,7 @@ class Service:
         return f"{self.workers} workers, " if self.workers > 1 else ""
 
     def resident_mib(self) -> float:
-        """Return the memory of its first process."""
+        """Return the resident memory of its first process, in MiB."""
         found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
         assert found
         return int(found[1]) / 1024

@@ -54,7 +54,7 @@ async def run(*, full: bool) -> Figures:
 
 
 def _kinds(runtime: Runtime, dids: list[str]) -> dict[str, Kind]:
-    """Return one call of each kind, with whether it succeeded: a capture or a release needs a hold that was opened before."""
+    """Return the call of each kind, which returns whether it did its act: a capture or a release needs a hold that was opened before."""
     group = ledger.GroupCommit(runtime.database, ledger.Book.of(runtime.settings))
     opened: list[int] = []
 

@@ -171,7 +171,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def write_the_description_of_the_api() -> None:
-    """Write it like the first registry of a process that a client asks for it; this one never serves."""
+    """Build the description like the first registry of a process that a client asks for it; this one never serves."""
     with tempfile.TemporaryDirectory() as directory:
         settings = settings_of("postgresql://nowhere", Path(directory))
         build_app(runtime_on(Database("postgresql://nowhere"), settings)).openapi()

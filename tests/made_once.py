@@ -13,7 +13,7 @@ from tests.workers import is_worker
 
 @contextmanager
 def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
-    """Yield a folder that all of them share, and whether it is still to be made; the others wait until it is.
+    """Yield a folder that all processes share, and whether it is still to be made; the others wait until it is.
 
     It counts as made when the block ends without an error; the remains of a failed one are removed before the next.
     """

@@ -329,7 +329,7 @@ def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
 
 
 def another_process(runtime: Runtime) -> Runtime:
-    """Return the state that another process on the same database holds."""
+    """Return the runtime of another process on the same database."""
     return replace(runtime, slots=ASSEMBLY.slots())
 
 

@@ -248,7 +248,7 @@ async def _agent_token(registry: TestRegistry, agent: TestAgent) -> str:
 async def _judged(
     registry: TestRegistry, ends_at: datetime, ask: Callable[[], Awaitable[httpx2.Response]]
 ) -> str:
-    """Return the state of a token, and whether it is right; at the moment of its end both states are."""
+    """Return whether a token was accepted, and whether that was right; at the moment of its end both are."""
     before = await _now(registry)
     answer = await ask()
     after = await _now(registry)

@@ -15,7 +15,7 @@ Written = Callable[..., str]
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
-    """Log lines at a level in a form, and return the text of the log."""
+    """Return a call that logs lines at a level in a form and returns the text of the log."""
     log = tmp_path / "log"
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT)
     monkeypatch.setattr(module, "STANDARD_ERROR", descriptor)

@@ -13,7 +13,7 @@ _STATED = re.compile(r"Raises:(.*)", re.DOTALL)
 
 
 def raised_in(called: Callable[..., Any]) -> set[type[Refused]]:
-    """Return the refusals by name; a call inside a `try` may be caught, and does not count."""
+    """Return the refusals that the function names; a call inside a `try` may be caught, and does not count."""
     function = inspect.unwrap(called)
     module = inspect.getmodule(function)
     assert module is not None

@@ -76,7 +76,7 @@ class Side:
         await self.process.start()
 
     async def still_open(self) -> int:
-        """Return the transfers that are not closed yet; each is due now."""
+        """Make the transfers that are not closed yet due now, and return their number."""
         count: int = await self.registry.database.transaction(lambda tx: tx.fetchval(_TIME_PASSES))
         return count
 

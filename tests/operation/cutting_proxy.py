@@ -55,7 +55,7 @@ class CuttingProxy:
         target.close()
 
     async def _troubled(self, content: bytes, what: str) -> bytes:
-        """Return the bytes to pass on in place of these; nothing of them ends the connection."""
+        """Return the bytes to pass on in place of these; no bytes end the connection."""
         match self.trouble:
             case "cut":
                 left, self.bytes_before_cut = self.bytes_before_cut, self.bytes_before_cut - len(content)

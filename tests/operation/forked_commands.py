@@ -217,7 +217,7 @@ def serve(requests: socket.socket) -> dict[str, Any] | None:
 
 
 def _begin(selector: selectors.BaseSelector, asking: socket.socket) -> dict[str, Any] | None:
-    """Carry the request out. Return the request in the fork that is to run it."""
+    """Begin the request of a socket. Return the request in the fork that is to run it."""
     message, files, *_ = socket.recv_fds(asking, REQUEST_MAX_BYTES, STANDARD_STREAMS + 1)
     if not message:
         selector.unregister(asking)

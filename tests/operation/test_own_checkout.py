@@ -138,7 +138,7 @@ def give_away(folder: Path) -> None:
 
 
 def set_up(checkout: Checkout, place: Path) -> str:
-    """Return the complaints of `make setup`."""
+    """Run `make setup`, and return its complaints."""
     # Modules are compiled when a registry first imports them: a few of those that are installed.
     without_compiling = {"PIP_NO_COMPILE": "1"}
     surroundings = {

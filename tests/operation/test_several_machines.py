@@ -95,7 +95,7 @@ async def test_one_of_two_machines_is_killed_under_load_and_clients_go_on_withou
 
 
 async def storm_while_one_dies(url: str, machines: list[RegistryProcess], path: Path) -> list[Operation]:
-    """Return the answers to clients while machines died in turn; requests without an answer are repeated."""
+    """Return the operations of clients while machines died in turn; those without an answer are repeated."""
     history = History(path)
     storm = Storm(url, history, SEED, clients=CLIENTS, agents=CLIENTS)
     try:

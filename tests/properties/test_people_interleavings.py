@@ -87,7 +87,7 @@ class Scene:
 
 
 def kinds(outcomes: list[Any]) -> list[str]:
-    """Return the outcome of each side, by name, sorted."""
+    """Return the kind of the outcome of each side, sorted."""
     return sorted("refused" if isinstance(one, Refused) else type(one).__name__ for one in outcomes)
 
 

@@ -51,7 +51,7 @@ def put_cluster(resting_cluster: Path, data_dir: Path) -> None:
 
 @pytest.fixture
 async def embedded(tmp_path: Path, resting_cluster: Path) -> AsyncIterator[Callable[..., EmbeddedPostgres]]:
-    """Make services, which are stopped when the test ends.
+    """Yield a maker of services, which are stopped when the test ends.
 
     Their first start is a later one, of a copy of a server that was started before, unless it `is_first`.
     """
