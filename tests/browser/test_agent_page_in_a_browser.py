@@ -4,7 +4,12 @@ from playwright.async_api import expect
 
 from tests.registry import TestRegistry
 
-CARD = {"name": "Übersetzer 😀", "pricing": {"model": "per_request", "base_rate": 1e-7}}
+SCALE = {"uri": "https://example.org/scale", "params": {"scale": 1e-7}}
+CARD = {
+    "name": "Übersetzer 😀",
+    "pricing": {"model": "per_request", "base_rate": 0.5},
+    "capabilities": {"extensions": [SCALE]},
+}
 
 
 async def test_the_browser_checks_the_signature_of_the_card_and_shows_who_signed_what(
@@ -18,7 +23,7 @@ async def test_the_browser_checks_the_signature_of_the_card_and_shows_who_signed
     findings = page.locator("[data-findings]")
     export = (await registry.get(f"/agents/{agent.did}/card-export")).json()
     keys = (await registry.http.get("/.well-known/registry-jwks.json")).json()["keys"]
-    for expected in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "1e-07"):
+    for expected in (export["name"], keys[0]["kid"], keys[0]["kid"].partition("#")[0], "0.5"):
         await expect(findings).to_contain_text(expected)
     assert opened.complaints == []
 

@@ -114,7 +114,7 @@ async def test_what_another_process_changed_is_on_the_page_at_once(registry: Tes
     try:
         for part, change in CHANGES.items():
             tag = await kept_tag(registry, agent.did)
-            await other.act(lambda tx, change=change: tx.execute(change, agent.did))  # type: ignore[misc]
+            await other.transaction(lambda tx, change=change: tx.execute(change, agent.did))  # type: ignore[misc]
             answer = await page_of(registry, agent.did, **{"If-None-Match": tag})
             assert answer.status_code == 200, part
     finally:
