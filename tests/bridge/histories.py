@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
+from hansa.rooms.transfers.bridge.sagas import State
 
 from .model import Books, World
 
@@ -16,10 +17,16 @@ DIRECTIONS = (Direction.WRAP, Direction.REDEEM)
 
 @dataclass
 class History:
-    """One run: sagas of both directions over a network that loses, doubles and delays until it heals."""
+    """One run: sagas of both directions over a network that loses, doubles and delays until it heals.
+
+    In some runs one registry abandons the other, which is a peer again later: meanwhile nothing arrives.
+    """
 
     seed: int
     coverage: set[tuple[str, str, str]] = field(default_factory=set)
+    abandons: bool = True
+    made_up: int = 0
+    """Sagas that were given up, carried out at the destination, and completed once it showed that."""
 
     def run(self) -> World:
         """Play it to its end. Raises: Broken."""
@@ -31,6 +38,9 @@ class History:
         self.world, self.now = World(Books(free=1000), refused=refused), 0.0
         for name in sagas:
             self._at(rng.uniform(0, 600), lambda name=name: self._begin(name))
+        self.is_away = False
+        if self.abandons and rng.random() < 0.5:
+            self._at(rng.uniform(0, HEALED - 100), self._abandon)
         while self.queue:
             self.now, _, event = heapq.heappop(self.queue)
             event()
@@ -41,7 +51,23 @@ class History:
         if time < ENDED:
             heapq.heappush(self.queue, (time, len(self.queue) + int(time * 1e6), event))
 
+    def _abandon(self) -> None:
+        """By the administrator of the sources, or of the destination, whose decisions wait."""
+        self.is_away = True
+        if self.rng.random() < 0.7:
+            self.world = self.world.abandoned()
+        self._at(self.now + self.rng.uniform(0, 100), self._return)
+
+    def _return(self) -> None:
+        self.is_away = False
+        for message in self.world.unconfirmed():
+            self._carry(message)
+        if self.now < HEALED + 200:
+            self._at(self.now + 50, self._return)
+
     def _begin(self, name: str) -> None:
+        if self.is_away:
+            return
         terms = Terms(
             name, self.rng.choice(DIRECTIONS), "did:source", "did:other", self.rng.randint(1, 400), "AVT"
         )
@@ -53,7 +79,7 @@ class History:
         self.world, messages = self.world.due(name, self.now)
         for message in messages:
             self._carry(message)
-        if messages:
+        if messages or not self.world.sagas[name].has_ended:
             self._at(self.now + self.rng.uniform(20, 90), lambda: self._ask(name))
 
     def _carry(self, message: Message) -> None:
@@ -71,7 +97,12 @@ class History:
         self._cover(message, "doubled" if copies == 2 else fault)
 
     def _deliver(self, message: Message) -> None:
+        if self.is_away:
+            return
+        known = self.world.sagas[message.terms.saga_id]
         self.world, answers = self.world.received(message)
+        after = self.world.sagas[message.terms.saga_id]
+        self.made_up += known.is_abandoned and after.state is State.COMPLETED
         for answer in answers:
             self._carry(answer)
 
@@ -83,7 +114,8 @@ class History:
 def explore(world: World, sagas: list[Terms], most: int) -> int:
     """Every order of messages of these sagas, each lost or repeated at any place; returns the number of states.
 
-    Time is one of two: before the deadline, and after it. Raises: Broken.
+    Time is one of two: before the deadline, and after it. At any moment the sources may abandon the destination once, which is a
+    peer again at once. Raises: Broken.
     """
     for terms in sagas:
         world = world.begun(terms, 0.0)
@@ -98,6 +130,10 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
         assert len(seen) <= most, "the model is too large"
         now = 1000.0 if is_late else 0.0
         steps = [(present, in_transit, True)] if not is_late else []
+        if present.given_up:
+            steps.append((present, in_transit | set(present.unconfirmed()), is_late))
+        else:
+            steps.append((present.abandoned(), in_transit, is_late))
         for name in present.sagas:
             after, messages = present.due(name, now)
             steps.append((after, in_transit | set(messages), is_late))
@@ -111,12 +147,19 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
 
 
 def _require_an_end(world: World, now: float) -> None:
-    """From each state two faithful rounds of questions end everything."""
-    for name in list(world.sagas):
-        for _ in range(2):
-            world, messages = world.due(name, now)
-            for message in messages:
-                world, answers = world.received(message)
-                for answer in answers:
-                    world, _ = world.received(answer)
+    """From each state two faithful rounds of questions, and of decisions that are shown, end everything."""
+    for _ in range(2):
+        for name in list(world.sagas):
+            for _ in range(2):
+                world, messages = world.due(name, now)
+                world = _exchanged(world, messages)
+        world = _exchanged(world, world.unconfirmed())
     world.require_ended()
+
+
+def _exchanged(world: World, messages: tuple[Message, ...]) -> World:
+    for message in messages:
+        world, answers = world.received(message)
+        for answer in answers:
+            world, _ = world.received(answer)
+    return world

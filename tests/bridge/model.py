@@ -5,6 +5,9 @@ from dataclasses import dataclass, field, replace
 from hansa.rooms.transfers.bridge import sagas
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
 from hansa.rooms.transfers.bridge.sagas import Decision, Inputs, Money, Move, Saga, State
+from tests.crossing.bridging import MOVES
+
+AFTER_A_RESTORE = frozenset({Money.TAKE_BACK_MINTED, Money.TAKE_BACK_UNLOCKED})
 
 
 class Broken(AssertionError):
@@ -28,29 +31,12 @@ class Books:
 
     def moved(self, money: Money | None, amount: int) -> "Books":
         """The books after a movement. Raises: Broken."""
-        match money:
-            case Money.LOCK:
-                after = replace(self, free=self.free - amount, held=self.held + amount)
-            case Money.KEEP:
-                after = replace(self, held=self.held - amount, locked=self.locked + amount)
-            case Money.RETURN:
-                after = replace(self, held=self.held - amount, free=self.free + amount)
-            case Money.MINT:
-                after = replace(self, wrapped=self.wrapped + amount)
-            case Money.BURN:
-                after = replace(self, wrapped=self.wrapped - amount, burning=self.burning + amount)
-            case Money.END_BURN:
-                after = replace(self, burning=self.burning - amount)
-            case Money.RETURN_BURNED:
-                after = replace(self, burning=self.burning - amount, wrapped=self.wrapped + amount)
-            case Money.UNLOCK:
-                after = replace(self, locked=self.locked - amount, free=self.free + amount)
-            case _:
-                require(money is None, "a movement that only a restore needs", money)
-                after = self
+        require(money not in AFTER_A_RESTORE, "a movement that only a restore needs", money)
+        deltas = (0, 0, 0, 0, 0) if money is None else MOVES[money]
+        now = (self.free, self.held, self.locked, self.wrapped, self.burning)
+        after = Books(*(had + amount * delta for had, delta in zip(now, deltas, strict=True)))
         require(min(vars(after).values()) >= 0, "an amount below zero", money, after)
         require(after.free + after.held + after.locked == self.free + self.held + self.locked, money, after)
-        require(after.wrapped <= after.held + after.locked, "wrapped units without a lock", money, after)
         return after
 
 
@@ -62,9 +48,26 @@ class World:
     sagas: dict[str, Saga] = field(default_factory=dict)
     decisions: dict[str, Decision] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
+    given_up: bool = False
+    """Whether the administrator of the sources abandoned the destination, which may have been a peer again since."""
 
     def key(self) -> object:
-        return (self.books, frozenset(self.sagas.values()), frozenset(self.decisions.values()))
+        sagas = frozenset(self.sagas.values())
+        return (self.books, sagas, frozenset(self.decisions.values()), self.given_up)
+
+    def abandoned(self) -> "World":
+        """Every saga ends at its source, by `peer remove NAME --abandon`."""
+        after = replace(self, given_up=True)
+        for saga in self.sagas.values():
+            if not saga.has_ended:
+                after = after._with(sagas.on_abandon(saga))
+        return after
+
+    def unconfirmed(self) -> tuple[Message, ...]:
+        """What the destination repeats to its sources that were abandoned and are peers again."""
+        return tuple(
+            message for decision in self.decisions.values() for message in sagas.unconfirmed(decision)
+        )
 
     def begun(self, terms: Terms, now: float) -> "World":
         """A saga begins, unless its units are lacking."""
@@ -82,28 +85,33 @@ class World:
         """One message arrives, in one transaction; the answers."""
         terms = message.terms
         if message.is_answer:
-            move = sagas.on_answer(self.sagas[terms.saga_id], message, Inputs())
+            move = sagas.on_answer(
+                self.sagas[terms.saga_id], message, Inputs(has_units=self._has_units(terms))
+            )
             receipt = sagas.receipt_of(move, message)
             return self._with(move), () if receipt is None else (receipt,)
         decided = sagas.decide(self.decisions.get(terms.saga_id), message, Inputs(self._why_refused(terms)))
         answers = () if decided.answer is None else (decided.answer,)
-        if not decided.is_new or decided.decision is None:
-            return replace(self, books=self.books.moved(decided.money, terms.amount)), answers
-        decisions = {**self.decisions, terms.saga_id: decided.decision}
-        return replace(
-            self, books=self.books.moved(decided.money, terms.amount), decisions=decisions
-        ), answers
+        decisions = self.decisions
+        if decided.is_new and decided.decision is not None:
+            decisions = {**self.decisions, terms.saga_id: decided.decision}
+        books = self.books.moved(decided.money, terms.amount)
+        return replace(self, books=books, decisions=decisions)._covered(), answers
 
     def require_ended(self) -> None:
         """Once nothing is under way: both sides agree on every saga, and wrapped units are what is locked."""
         for saga_id, saga in self.sagas.items():
             require(saga.has_ended, "a saga without an end", saga)
             decision = self.decisions.get(saga_id)
-            require(
-                decision is not None and decision.is_done == (saga.state is State.COMPLETED), saga, decision
-            )
+            require(decision is not None or saga.is_abandoned, "ended without a decision", saga)
+            is_done = decision is not None and decision.is_done
+            require(is_done == (saga.state is State.COMPLETED), "the sides disagree", saga, decision)
         require(self.books.held == 0 == self.books.burning, "units are still aside", self.books)
         require(self.books.wrapped == self.books.locked, "wrapped units are not what is locked", self.books)
+
+    def _has_units(self, terms: Terms) -> bool:
+        """Whether a saga that was given up can be made up for."""
+        return terms.amount <= (self.books.free if terms.direction is Direction.WRAP else self.books.wrapped)
 
     def _why_refused(self, terms: Terms) -> str | None:
         if terms.saga_id in self.refused:
@@ -116,4 +124,11 @@ class World:
         saga = move.saga
         assert saga is not None
         books = self.books.moved(move.money, saga.terms.amount)
-        return replace(self, books=books, sagas={**self.sagas, saga.terms.saga_id: saga})
+        return replace(self, books=books, sagas={**self.sagas, saga.terms.saga_id: saga})._covered()
+
+    def _covered(self) -> "World":
+        """This world, in which wrapped units are locked, but for what an administrator gave up. Raises: Broken."""
+        given_up = sum(saga.terms.amount for saga in self.sagas.values() if saga.is_abandoned)
+        is_covered = self.books.wrapped <= self.books.held + self.books.locked + given_up
+        require(is_covered, "wrapped units without a lock", self.books, given_up)
+        return self

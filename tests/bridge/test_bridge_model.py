@@ -22,6 +22,7 @@ BRIDGED = World(Books(free=100, locked=60, wrapped=60))
 
 def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_both_sides():
     coverage: set[tuple[str, str, str]] = set()
+    made_up = 0
     for seed in range(HISTORIES):
         history = History(seed)
         try:
@@ -29,8 +30,12 @@ def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_bo
         except Broken as broken:
             pytest.fail(f"seed {seed}: {broken}")
         coverage |= history.coverage
-    print(f"{HISTORIES} histories, {len(coverage)} combinations of state, message and fault")
+        made_up += history.made_up
+    print(
+        f"{HISTORIES} histories, {made_up} made up, {len(coverage)} combinations of state, message and fault"
+    )
     assert len(coverage) >= 50, sorted(coverage)
+    assert made_up > HISTORIES // 50
 
 
 @pytest.mark.parametrize(
@@ -118,6 +123,25 @@ def test_a_bug_in_the_bridge_is_found(
         _run_many()
 
 
-def _run_many() -> None:
+def _an_abandoned_saga_is_final(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sagas, "_on_abandoned", lambda saga, message, inputs: Move(saga, confirms=True))
+
+
+def _units_for_the_abandoned_stay_aside(patch: pytest.MonkeyPatch) -> None:
+    right = sagas.on_abandon
+    patch.setattr(sagas, "on_abandon", lambda saga: replace(right(saga), money=None))
+
+
+@pytest.mark.parametrize("plant", [_an_abandoned_saga_is_final, _units_for_the_abandoned_stay_aside])
+def test_a_bug_that_only_abandoned_registries_show_is_found(
+    plant: Callable[[pytest.MonkeyPatch], Any], monkeypatch: pytest.MonkeyPatch
+):
+    plant(monkeypatch)
+    _run_many(abandons=False)
+    with pytest.raises(Broken):
+        _run_many()
+
+
+def _run_many(*, abandons: bool = True) -> None:
     for seed in range(2_000):
-        History(seed).run()
+        History(seed, abandons=abandons).run()

@@ -16,7 +16,7 @@ from hansa.rooms.transfers.crossing.messages import Message
 from .bridging import observed, positions_of
 from .model import Registry, require
 from .simulation import RESEND_SECONDS
-from .together import BusyRegistry, TogetherHistory
+from .together import BusySwappingRegistry, TogetherHistory
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Awards:
         return Awards(*(type(kept)(kept) for kept in vars(self).values()))
 
 
-class AwardingRegistry(BusyRegistry):
+class AwardingRegistry(BusySwappingRegistry):
     """A registry that also awards to complainants of its peers, and pays what they award."""
 
     awards: dict[str, Awards]

@@ -79,7 +79,8 @@ class Bridging:
     def begin(self, terms: Terms, now: float) -> None:
         """A saga begins, unless its units are lacking or crossing has stopped."""
         registry, kept = self.registry, self.kept
-        if not registry.toward[self.peer].pair.is_open or kept.has_doubt:
+        toward = registry.toward[self.peer]
+        if not toward.may_cross or not toward.pair.is_open or kept.has_doubt:
             return
         available = registry.units if terms.direction is Direction.WRAP else kept.wrapped.get(terms.holder, 0)
         if terms.amount > available:
@@ -92,6 +93,8 @@ class Bridging:
     def due(self, now: float) -> list[Message]:
         """What the peer is asked about own sagas, and what it has not confirmed of decisions about its sagas."""
         out = list[Message]()
+        if not self.registry.toward[self.peer].is_peer:
+            return out
         for name, saga in self.kept.sagas.items():
             move = sagas.on_due(saga, now)
             assert move.saga is not None
@@ -108,6 +111,19 @@ class Bridging:
         kept.decisions = {
             name: replace(one, is_closed=one.is_in_doubt) for name, one in kept.decisions.items()
         }
+
+    def abandon(self) -> None:
+        """The peer is removed with --abandon: every saga ends here."""
+        kept = self.kept
+        for name, saga in kept.sagas.items():
+            if saga.has_ended:
+                continue
+            move = sagas.on_abandon(saga)
+            assert move.saga is not None
+            kept.sagas[name] = move.saga
+            self._record(move.entry, saga.terms, is_done=False)
+            self._carry_out(move.money, saga.terms)
+        kept.decisions = {name: replace(one, is_in_doubt=False) for name, one in kept.decisions.items()}
 
     def receive(self, message: Message, *, refuses: bool) -> list[Message]:
         """One message, in one transaction; the answers."""
@@ -134,6 +150,8 @@ class Bridging:
         refusal = "AGENT_BLOCKED" if refuses else None
         if terms.direction is Direction.REDEEM and not self._has_units(Money.UNLOCK, terms):
             refusal = "INSUFFICIENT_LOCK"
+        if not self.registry.toward[self.peer].may_cross:
+            refusal = "PEER_PAUSED"
         if not pair.is_open or kept.has_doubt:
             refusal = "PEER_REWOUND"
         has_units = money is None or self._has_units(money, terms)
@@ -190,7 +208,7 @@ class Bridging:
 def observed(registry: Registry, peer: str, positions: crossing.Message) -> bool:
     """The positions of a message that is neither about transfers nor about heads are judged; whether its content counts."""
     toward = registry.toward[peer]
-    if not pair_chain.is_plausible(toward.pair, positions):
+    if not toward.is_peer or not pair_chain.is_plausible(toward.pair, positions):
         return False
     recorded = toward.heads.get((positions.seen.epoch, positions.seen.seq))
     fresh = f"{registry.name}{registry.nonces + 1}"

@@ -26,6 +26,7 @@ from hansa.rooms.transfers.crossing.states import (
 from hansa.rooms.transfers.pools.records import Pool
 
 TOMBSTONES_MAX = 50
+UNDECIDED = frozenset({SentState.RESERVED, SentState.IN_DOUBT})
 NO_TERMS = Terms(0, 0, 0)
 
 
@@ -57,6 +58,16 @@ class Toward:
     moved: tuple[tuple[str, str], ...] = ()
     pool: Pool | None = None
     """Shared with a peer of another currency (`swaps.py`)."""
+    display_name: str = ""
+    """Name by which administrators find the peer; rows are under its SPIFFE id, which stays."""
+    is_peer: bool = True
+    is_paused: bool = False
+    is_quarantined: bool = False
+
+    @property
+    def may_cross(self) -> bool:
+        """Whether new acts cross; those under way are decided between peers in any case."""
+        return self.is_peer and not self.is_paused and not self.is_quarantined
 
     def copy(self) -> "Toward":
         return replace(self, sent=dict(self.sent), received=dict(self.received), heads=dict(self.heads))
@@ -103,7 +114,7 @@ class Registry:
     def send(self, peer: str, body: Body, deadline: float, expected_fee: int | None = None) -> list[Message]:
         """Begin a transfer, unless crossing stopped or the units are lacking."""
         kept = self.toward[peer]
-        if not kept.pair.is_open or body.amount > self.units or _has_doubt(kept):
+        if not kept.may_cross or not kept.pair.is_open or body.amount > self.units or _has_doubt(kept):
             return []
         fee = border_fee(body.amount) if expected_fee is None else expected_fee
         return self._apply(kept, sender.reserve(body, fee, deadline))
@@ -111,6 +122,8 @@ class Registry:
     def tick(self, peer: str, now: float) -> list[Message]:
         """What time brings: deadlines, and everything that is not answered is sent again."""
         kept = self.toward[peer]
+        if not kept.is_peer:
+            return []
         out: list[Message] = [pair_chain.stamped(kept.pair, one) for one in pair_chain.questions(kept.pair)]
         for row in list(kept.sent.values()):
             if row.is_closed:
@@ -132,16 +145,41 @@ class Registry:
 
     def is_waiting(self, peer: str) -> bool:
         kept = self.toward[peer]
-        return (
+        return kept.is_peer and (
             kept.pair.asks
             or any(not row.is_closed and row.state is not SentState.IN_DOUBT for row in kept.sent.values())
             or any(map(_awaits_answer, kept.received.values()))
         )
 
+    def peer_named(self, display_name: str) -> str | None:
+        """SPIFFE id of the peer with this name now."""
+        named = (
+            one for one, kept in self.toward.items() if kept.is_peer and kept.display_name == display_name
+        )
+        return next(named, None)
+
+    def abandon(self, peer: str) -> None:
+        """As `peer remove NAME --abandon`: in one transaction nothing is under way with the peer any more, and it is none."""
+        kept = self.toward[peer]
+        self.nonces += 1
+        kept.pair = pair_chain.await_heads(kept.pair, f"{self.name}{self.nonces}")
+        for sent in list(kept.sent.values()):
+            if sent.state in UNDECIDED:
+                self._apply(kept, sender.on_abandon(sent))
+        for taken in list(kept.received.values()):
+            if taken.state is ReceivedState.PREPARED:
+                self._apply(kept, receiver.on_abandon(taken))
+        kept.is_peer = kept.is_paused = kept.is_quarantined = False
+
+    def befriend(self, peer: str, display_name: str) -> None:
+        """It is a peer from now on, also where it once was one."""
+        kept = self.toward[peer]
+        kept.is_peer, kept.display_name = True, display_name
+
     def receive(self, peer: str, message: Message, now: float) -> list[Message]:
         """One message of the peer, in one transaction; the answers."""
         kept = self.toward[peer]
-        if not pair_chain.is_plausible(kept.pair, message):
+        if not kept.is_peer or not pair_chain.is_plausible(kept.pair, message):
             return []
         recorded = kept.heads.get((message.seen.epoch, message.seen.seq))
         fresh = f"{self.name}{self.nonces + 1}"
@@ -189,7 +227,9 @@ class Registry:
         body = message.body
         assert body is not None
         code = "AGENT_BLOCKED" if body.transfer_id in self.blocked else None
-        if not kept.pair.is_open or _has_doubt(kept):
+        if not kept.may_cross:
+            code = "PEER_PAUSED"
+        elif not kept.pair.is_open or _has_doubt(kept):
             code = Code.PEER_REWOUND
         fee = border_fee(body.amount)
         full = len(kept.received) >= TOMBSTONES_MAX

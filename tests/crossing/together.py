@@ -28,7 +28,7 @@ from .bridging import (
     require_bridge_ended,
 )
 from .model import Registry, require
-from .simulation import ENDED, HEALED, RESEND_SECONDS
+from .simulation import ENDED, HEALED, RESEND_SECONDS, History
 from .swaps import SwapHistory, SwappingRegistry
 
 SECONDS_OF_FIVE_MINUTES = 30.0
@@ -51,6 +51,8 @@ class Slashes:
     destroyed: dict[int, int] = field(default_factory=dict)
     unconfirmed: set[int] = field(default_factory=set)
     """What ended here, and is shown to the peer since one of the two was restored."""
+    given_up: set[int] = field(default_factory=set)
+    """What was shown to a peer when that was abandoned."""
 
     def copy(self) -> "Slashes":
         return Slashes(
@@ -59,6 +61,7 @@ class Slashes:
             dict(self.minted),
             dict(self.destroyed),
             set(self.unconfirmed),
+            set(self.given_up),
         )
 
     def questions(self) -> list[tuple[Claim, Outcome | None]]:
@@ -70,8 +73,8 @@ class Slashes:
         ]
 
 
-class BusyRegistry(SwappingRegistry):
-    """A registry that swaps, bridges and slashes with each of its peers."""
+class BusyRegistry(Registry):
+    """A registry that bridges and slashes with each of its peers, beside its transfers."""
 
     bridges: dict[str, Bridge]
     slashes: dict[str, Slashes]
@@ -114,6 +117,8 @@ class BusyRegistry(SwappingRegistry):
     ) -> Outcome:
         """The peer asks for a slash, and may show what was signed here; what is stated about it now."""
         kept, dispute = self.slashes[peer], claim.dispute_id
+        if not self.toward[peer].may_cross:
+            refusal = "PEER_CLOSED"
         if shown is not None:
             before = slashes.decided_before(claim, kept.incoming.get(dispute), shown, 0.0)
             if before is not None:
@@ -140,6 +145,19 @@ class BusyRegistry(SwappingRegistry):
         elif slashes.may_be_decided(one, now):
             kept.incoming[dispute] = slashes.approved(one) if approves else slashes.rejected(one, "No.")
         self._require_sound()
+
+    def abandon(self, peer: str) -> None:
+        super().abandon(peer)
+        self.bridge(peer).abandon()
+        kept = self.slashes[peer]
+        for dispute, asked in kept.outgoing.items():
+            if not asked.is_closed or dispute in kept.unconfirmed:
+                kept.outgoing[dispute] = slashes.on_abandon(asked)
+        for dispute, one in kept.incoming.items():
+            if not one.is_closed:
+                kept.incoming[dispute] = slashes.on_abandon(one)
+        kept.given_up |= kept.unconfirmed
+        kept.unconfirmed.clear()
 
     def time_of_slashes(self, peer: str, now: float) -> None:
         """24 hours may have passed."""
@@ -169,7 +187,7 @@ class BusyRegistry(SwappingRegistry):
         """The peer has the outcome."""
         kept = self.slashes[peer]
         done = kept.incoming.get(dispute)
-        if done is not None and done.status in slashes.DECIDED:
+        if self.toward[peer].is_peer and done is not None and done.status in slashes.DECIDED:
             kept.incoming[dispute] = slashes.acknowledged(done, slashes.Receipt(done.claim, done.status))
 
     def _record(self, peer: str, moved: Settlement) -> None:
@@ -184,9 +202,14 @@ class BusyRegistry(SwappingRegistry):
         require(self.held() + in_transit == self.issued, "the book does not add up", self.name)
 
 
-class TogetherHistory(SwapHistory):
-    """Everything at once. A ruling that a restore lost is made again by its administrator."""
+class BusySwappingRegistry(BusyRegistry, SwappingRegistry):
+    """A busy registry whose transfers are swaps."""
 
+
+class BusyHistory(History):
+    """Everything beside transfers at once. A ruling that a restore lost is made again by its administrator."""
+
+    may_be_attacked = False
     quiet_after = HEALED + 3 * SECONDS_OF_A_DAY
 
     def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
@@ -199,21 +222,30 @@ class TogetherHistory(SwapHistory):
             one.begin_beside()
             self._at(self.rng.uniform(0, RESEND_SECONDS), lambda name=one.name: self._round(name))
 
-    def run(self) -> "TogetherHistory":
+    def run(self) -> "BusyHistory":
         before = {one.name: one.issued for one in self._busy()}
         super().run()
         for one in self._busy():
             require(one.issued == before[one.name] + one.issued_since(), "units were made or lost", one.name)
-            for peer, kept in one.slashes.items():
-                require_bridge_ended(one.bridges[peer], self._of(peer).bridges[one.name])
-                for dispute, asked in kept.outgoing.items():
-                    other = self._of(peer)
-                    if other.was_restored and _is_forgotten_refusal(asked, other.slashes[one.name]):
-                        continue
-                    _require_slash_ended(asked, other.slashes[one.name], kept, dispute)
-                for dispute, decided in kept.incoming.items():
-                    require(dispute in self._of(peer).slashes[one.name].outgoing, "no ruling", decided)
+            for peer in one.slashes:
+                self.require_beside_ended(one, self._of(peer))
         return self
+
+    def require_beside_ended(self, one: BusyRegistry, other: BusyRegistry) -> None:
+        """What holds of the sagas and rulings of `one` with `other`, once nothing is under way. Raises: Broken."""
+        kept, decided = one.slashes[other.name], other.slashes[one.name]
+        require_bridge_ended(one.bridges[other.name], other.bridges[one.name])
+        for dispute in kept.outgoing:
+            self.require_slash_ended(one, other, dispute)
+        for dispute, found in kept.incoming.items():
+            require(dispute in decided.outgoing, "no ruling", found)
+
+    def require_slash_ended(self, one: BusyRegistry, other: BusyRegistry, dispute: int) -> None:
+        """What holds of one ruling of `one` with `other`. Raises: Broken."""
+        kept, decided = one.slashes[other.name], other.slashes[one.name]
+        asked = kept.outgoing[dispute]
+        if not (other.was_restored and _is_forgotten_refusal(asked, decided)):
+            _require_slash_ended(asked, decided, kept, dispute)
 
     def issued_since(self) -> int:
         return sum(one.issued_since() for one in self._busy())
@@ -263,8 +295,10 @@ class TogetherHistory(SwapHistory):
         one, self.disputes = self.rng.choice(self._busy()), self.disputes + 1
         peer, amount = self.rng.choice(list(one.toward)), self.rng.randint(1, 900)
         claim = Claim(self.disputes, f"did:{peer}", f"did:{one.name}", amount, "AVT")
-        one.rule(peer, claim, self.rng.randint(0, amount))
-        self._ask_about_slashes(one, peer)
+        compensation = self.rng.randint(0, amount)
+        if one.toward[peer].is_peer:
+            one.rule(peer, claim, compensation)
+            self._ask_about_slashes(one, peer)
 
     def _restore(self, name: str) -> None:
         before = self._of(name).slashes
@@ -276,6 +310,11 @@ class TogetherHistory(SwapHistory):
 
     def _rule_again(self, name: str, peer: str, ruled: Settlement) -> None:
         one = self._of(name)
+        if not one.toward[peer].is_peer:
+            if self.now < HEALED:
+                again = self.now + RESEND_SECONDS
+                self._at(again, lambda: self._rule_again(name, peer, ruled))
+            return
         if ruled.claim.dispute_id not in one.slashes[peer].outgoing:
             one.rule(peer, ruled.claim, ruled.compensation)
             self._ask_about_slashes(one, peer)
@@ -317,11 +356,15 @@ class TogetherHistory(SwapHistory):
             self._travel(answer.type.value, lambda answer=answer: self._bridge(to, author, answer))
 
     def _ask_about_slashes(self, one: BusyRegistry, peer: str) -> None:
+        if not one.toward[peer].is_peer:
+            return
         for question in one.slashes[peer].questions():
             kind = "request" if question[1] is None else "request with proof"
             self._travel(kind, lambda question=question: self._claim(one.name, peer, *question))
 
     def _claim(self, author: str, to: str, claim: Claim, shown: Outcome | None) -> None:
+        if not self._of(to).toward[author].is_peer:
+            return
         refusal = "DEFENDANT_UNKNOWN" if claim.amount % 7 == 0 else None
         outcome = self._of(to).claimed(author, claim, shown, refusal, is_auto=claim.amount % 3 == 0)
         positions = positions_of(self._of(to), author)
@@ -329,7 +372,7 @@ class TogetherHistory(SwapHistory):
 
     def _confirm(self, one: BusyRegistry, peer: str, dispute: int) -> None:
         kept = one.slashes[peer].incoming[dispute]
-        if kept.status in slashes.DECIDED and not kept.is_closed:
+        if one.toward[peer].is_peer and kept.status in slashes.DECIDED and not kept.is_closed:
             positions = positions_of(one, peer)
             self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome, positions))
 
@@ -357,6 +400,17 @@ class TogetherHistory(SwapHistory):
     def _cover(self, kind: str, fault: str) -> None:
         key = ("beside", kind, fault)
         self.coverage[key] = self.coverage.get(key, 0) + 1
+
+
+class TogetherHistory(BusyHistory, SwapHistory):
+    """As a busy history, with swaps for transfers."""
+
+    def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
+        return BusySwappingRegistry(name, 300_000, limit, 100_000, blocked)
+
+    def run(self) -> "TogetherHistory":
+        super().run()
+        return self
 
 
 def _signed(recorded: Settlement) -> Outcome:

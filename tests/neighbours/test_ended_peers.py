@@ -59,9 +59,10 @@ async def pair(
         yield pair
 
 
-async def abandon(pair: Neighbours) -> None:
-    runtime = pair.a.registry.runtime
-    name = pair.b.registry.settings.ledger_id
+async def abandon(pair: Neighbours, *, at: Neighbour | None = None) -> None:
+    one, other = (pair.b, pair.a) if at is pair.b else (pair.a, pair.b)
+    runtime = one.registry.runtime
+    name = other.registry.settings.ledger_id
     _, is_gone = await runtime.database.transaction(
         lambda tx: remove_peer(tx, None, runtime, name, abandon=True)
     )
@@ -262,6 +263,8 @@ async def test_abandoning_a_peer_ends_everything_that_waits_for_it_in_one_transa
 async def back(pair: Neighbours) -> None:
     """Both are peers again, and all that is due is sent and answered."""
     await befriend(pair.a, pair.b)
+    if await rows(pair.b, "SELECT 1 FROM federation_peer") == []:
+        await befriend(pair.b, pair.a)
     for _ in range(2):
         for one in (pair.a, pair.b):
             for table in ("transfers_bridge_saga", "transfers_bridge_decision"):
@@ -322,8 +325,9 @@ async def _was_made(calls: LostCalls) -> bool:
     return calls.made > 1
 
 
+@pytest.mark.parametrize("is_mutual", [False, True], ids=["on one side", "on both sides"])
 async def test_a_saga_that_was_abandoned_is_locked_again_where_the_peer_shows_that_it_had_minted(
-    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch, is_mutual: bool
 ):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     with monkeypatch.context() as patch:
@@ -331,6 +335,16 @@ async def test_a_saga_that_was_abandoned_is_locked_again_where_the_peer_shows_th
         begun = await ask(alice, "transfer", receiver_did=bob.did, amount="10")
         assert begun.json()["state"] == "MINT_REQUESTED", begun.text
         await abandon(pair)
+        if is_mutual:
+            await abandon(pair, at=pair.b)
+            # It is due to a peer that is not there, and waits for it.
+            await run(
+                pair.b, "UPDATE transfers_bridge_decision SET next_at = now() WHERE next_at IS NOT NULL"
+            )
+            await run_scheduled_transactions(pair.b.registry.runtime, SAGAS_DUE)
+            await run_due(pair.b.registry.runtime, SAGAS)
+            waits = "SELECT next_at > now() FROM transfers_bridge_decision"
+            assert await rows(pair.b, waits) == [(True,)]
     assert (await alice.balance(), await holds(bob)) == ("100", {"AVT.a.example": "10"})
     await back(pair)
     assert (await alice.balance(), await holds(bob)) == ("90", {"AVT.a.example": "10"})

@@ -91,4 +91,5 @@ BRIDGE_OUTBOX = federation.mailbox.Outbox(
     peers_due=store.peers_due,
     sendings=(federation.mailbox.Sending(CHANNEL, _due),),
     at_once=4,
+    forget=store.rest,
 )

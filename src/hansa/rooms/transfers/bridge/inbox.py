@@ -144,7 +144,10 @@ async def _move_again(tx: Tx, corridor: Corridor, terms: Terms) -> None:
 
 
 async def end_with(tx: Tx, corridor: Corridor) -> None:
-    """End every saga with the peer, whose pair is locked: the units set aside for it are given back, and no decision is repeated."""
+    """End every saga with the peer, whose pair is locked: the units set aside for it are given back.
+
+    Decisions that the peer has not confirmed wait in case that it comes back, like those of transfers.
+    """
     for kept in await store.lock_open(tx, corridor.key):
         move = sagas.on_abandon(kept.saga)
         assert move.saga is not None
@@ -154,7 +157,7 @@ async def end_with(tx: Tx, corridor: Corridor) -> None:
         await pairing.record(tx, corridor.key, pair, move.entry, move.saga.terms, is_done=False)
         if move.money is not None:
             await _move_at_source(tx, corridor, kept, move.money)
-    await store.close_all(tx, corridor.key)
+    await store.end_doubts(tx, corridor.key)
 
 
 async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, money: Money) -> None:

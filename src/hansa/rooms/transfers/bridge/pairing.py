@@ -17,7 +17,7 @@ from .messages import Message, Terms
 
 
 async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> Pair | None:
-    """InputReader the positions of a message, under the lock of the pair; None where its content does not count."""
+    """Judge the positions of a message, under the lock of the pair; None where its content does not count."""
     return await reopening.observe(tx, corridor.key, pair, message.positions, corridor.reopened)
 
 

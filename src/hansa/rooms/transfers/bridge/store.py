@@ -87,12 +87,14 @@ ON CONFLICT (peer, saga_id) DO UPDATE SET is_done = excluded.is_done, code = exc
   decided_at = CASE WHEN row.is_done = excluded.is_done THEN row.decided_at ELSE clock_timestamp() END
 """
 
-_CLOSE_SAGAS = "UPDATE transfers_bridge_saga SET next_at = NULL WHERE peer = $1 AND next_at IS NOT NULL"
+_END_DOUBTS = "UPDATE transfers_bridge_decision SET is_in_doubt = false WHERE peer = $1 AND is_in_doubt"
 
-_CLOSE_DECISIONS = """
-UPDATE transfers_bridge_decision SET next_at = NULL, is_in_doubt = false
-WHERE peer = $1 AND (next_at IS NOT NULL OR is_in_doubt)
-"""
+# Messages due to a peer that is not known any more.
+_REST = [
+    f"UPDATE {table} SET next_at = clock_timestamp() + make_interval(secs => {LONGEST_PAUSE_SECONDS})"  # noqa: S608
+    " WHERE peer = $1 AND next_at <= clock_timestamp()"
+    for table in ("transfers_bridge_saga", "transfers_bridge_decision")
+]
 
 _TOMBSTONES = """
 SELECT count(*) FROM (SELECT FROM transfers_bridge_decision WHERE peer = $1 AND NOT is_done LIMIT $2) AS kept
@@ -214,10 +216,15 @@ async def lock_open(tx: Tx, peer: str) -> list[KeptSaga]:
     return [_kept(row) for row in await tx.fetch(statement, peer)]
 
 
-async def close_all(tx: Tx, peer: str) -> None:
-    """Nothing is sent about sagas with this peer any more, by either side of them here."""
-    await tx.execute(_CLOSE_SAGAS, peer)
-    await tx.execute(_CLOSE_DECISIONS, peer)
+async def end_doubts(tx: Tx, peer: str) -> None:
+    """No decision about a saga of this peer is in doubt any more."""
+    await tx.execute(_END_DOUBTS, peer)
+
+
+async def rest(tx: Tx, peer: str) -> None:
+    """Put off the messages that are due to a peer that is not known any more."""
+    for statement in _REST:
+        await tx.execute(statement, peer)
 
 
 async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[KeptSaga]:
