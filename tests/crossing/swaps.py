@@ -23,7 +23,7 @@ from hansa.rooms.transfers.pools.swapping import Amounts, Change, SwapStep
 
 from .exploration import Budget, World, founded, quiet
 from .model import Registry, Toward, require
-from .simulation import UNITS, History
+from .simulation import HEALED, UNITS, History
 
 RESERVE = 20_000
 
@@ -172,6 +172,33 @@ class SwapHistory(History):
         super().run()
         require_pools_agree(self.honest)
         return self
+
+
+class EndedPoolHistory(SwapHistory):
+    """A history in which a peer is abandoned at any moment, in a copy of the registry that goes no further: without its pool."""
+
+    def begin(self) -> None:
+        self.given_back = 0
+        super().begin()
+
+    def run(self) -> "EndedPoolHistory":
+        super().run()
+        return self
+
+    def _plan(self, names: list[str]) -> None:
+        super()._plan(names)
+        for _ in range(5):
+            self._at(self.rng.uniform(0, HEALED), self._abandon_copies)
+
+    def _abandon_copies(self) -> None:
+        for name, one in self.honest.items():
+            for peer in one.toward:
+                was_busy, ended = pool_of(one.toward[peer]).is_busy, one.copy()
+                ended.abandon(peer)
+                pool = pool_of(ended.toward[peer])
+                # A pool that is busy is not closed, so that its peer could not be removed.
+                require(not pool.is_busy, "something is pending with a peer that is gone", name, pool)
+                self.given_back += was_busy
 
 
 def require_pools_agree(registries: Mapping[str, Registry]) -> None:

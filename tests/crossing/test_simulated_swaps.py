@@ -6,11 +6,14 @@ Seeded histories, and small models of which every state is visited.
 from itertools import count
 
 import pytest
+from msgspec.structs import replace
 
+from hansa.rooms.transfers.crossing import receiver
 from tests.crossing.exploration import Budget, explore
 from tests.crossing.model import Broken
 from tests.crossing.swaps import (
     PLANTED,
+    EndedPoolHistory,
     Plant,
     SwapHistory,
     output_stays_in_the_reserve,
@@ -58,6 +61,23 @@ def test_a_bug_in_swaps_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch):
             SwapHistory(seed).run()
         except Broken:
             return
+
+
+def test_a_pool_has_nothing_pending_once_its_peer_is_abandoned_whenever_that_is():
+    given_back = _pools_given_back()
+    print(f"{HISTORIES} histories, {given_back} pools that were busy")
+    assert given_back > HISTORIES // 4
+
+
+def test_a_swap_that_stays_pending_with_an_abandoned_peer_is_found(monkeypatch: pytest.MonkeyPatch):
+    right = receiver.on_abandon
+    monkeypatch.setattr(receiver, "on_abandon", lambda received: replace(right(received), money=()))
+    with pytest.raises(Broken, match="a peer that is gone"):
+        _pools_given_back()
+
+
+def _pools_given_back() -> int:
+    return sum(EndedPoolHistory(seed).run().given_back for seed in range(HISTORIES))
 
 
 FROM_HOME = (("a", "b"),)
