@@ -211,7 +211,7 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
             (shown,) = (await other.http.get("/witness")).json()["logs"]
             assert (shown["origin"], shown["size"]) == ("hansa.local/log", size)
         rows = await own.database.query(
-            lambda tx: tx.fetch("SELECT name, size, error FROM auditor_log_witness ORDER BY name")
+            lambda tx: tx.fetch("SELECT name, size, trouble FROM auditor_log_witness ORDER BY name")
         )
         assert [row["size"] for row in rows] == [None, size]
         assert rows[0]["trouble"]
@@ -235,7 +235,7 @@ async def test_a_registry_asks_its_witnesses_and_serves_their_cosignatures_with_
         await own.database.transaction(lambda tx: fill(tx, 1))
         await cycle(own)
         await auditor.ask_witnesses(asking)
-        error = "SELECT error FROM auditor_log_witness WHERE name = 'witness.example/witness'"
+        error = "SELECT trouble FROM auditor_log_witness WHERE name = 'witness.example/witness'"
         said = await own.database.query(lambda tx: tx.fetchval(error))
         assert said == f"It has cosigned {size + 1000} leaves, this log has {size + 2}."
         # The checkpoint that was cosigned last stays the published one.
