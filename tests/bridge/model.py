@@ -49,7 +49,7 @@ class World:
     decisions: dict[str, Decision] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
     given_up: bool = False
-    """Whether the administrator of the sources abandoned the destination, which may have been a peer again since."""
+    """The administrator of the sources abandoned the destination, which may have been a peer again since."""
 
     def key(self) -> object:
         sagas = frozenset(self.sagas.values())
@@ -64,7 +64,7 @@ class World:
         return after
 
     def unconfirmed(self) -> tuple[Message, ...]:
-        """What the destination repeats to its sources that were abandoned and are peers again."""
+        """Return the decisions that the destination repeats to its sources that were abandoned and are peers again."""
         return tuple(
             message for decision in self.decisions.values() for message in sagas.unconfirmed(decision)
         )
@@ -110,7 +110,7 @@ class World:
         require(self.books.wrapped == self.books.locked, "wrapped units are not what is locked", self.books)
 
     def _has_units(self, terms: Terms) -> bool:
-        """Whether a saga that was given up can be made up for."""
+        """Return whether a saga that was given up can be made up for."""
         return terms.amount <= (self.books.free if terms.direction is Direction.WRAP else self.books.wrapped)
 
     def _why_refused(self, terms: Terms) -> str | None:

@@ -1,4 +1,4 @@
-"""What holds in every history of the bridge, and that bugs in it do not stay unseen."""
+"""Rules of every history of the bridge; planted bugs do not stay unseen."""
 
 from collections.abc import Callable
 from typing import Any

@@ -185,7 +185,7 @@ class AbandoningHistory(BusyHistory):
 
 
 def differences(payer: Registry, payee: Registry) -> Iterator[tuple[str, int]]:
-    """What the two registries together lack of the transfers of one direction, each by its rows: kind and amount."""
+    """Units that the two registries together lack of the transfers of one direction, each by its rows: kind and amount."""
     out, into = payer.toward[payee.name].sent, payee.toward[payer.name].received
     for transfer_id in out.keys() | into.keys():
         sent, taken = out.get(transfer_id), into.get(transfer_id)
@@ -224,7 +224,7 @@ def _require_named(sent: Sent | None, taken: Received | None) -> None:
 
 
 def _require_bridge_given_up(source: BusyRegistry, destination: BusyRegistry) -> None:
-    """Of a pair that is gone: every saga has ended, and what is locked and wrapped is what the rows of each side say."""
+    """Check a pair that is gone: every saga has ended, and what is locked and wrapped is what the rows of each side say."""
     kept, other = source.bridges[destination.name], destination.bridges[source.name]
     require(kept.held == 0 == kept.burning, "units are still aside", kept)
     for saga in kept.sagas.values():

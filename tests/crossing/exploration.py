@@ -71,7 +71,7 @@ def founded(
 
 
 def quiet(world: World) -> None:
-    """What holds where nothing follows. Raises: Broken."""
+    """Check the rules of a history after which nothing follows. Raises: Broken."""
     require_quiet(world.registries["a"], world.registries["b"])
 
 

@@ -66,7 +66,7 @@ class Toward:
 
     @property
     def may_cross(self) -> bool:
-        """Whether new acts cross; those under way are decided between peers in any case."""
+        """New acts cross; those under way are decided between peers in any case."""
         return self.is_peer and not self.is_paused and not self.is_quarantined
 
     def copy(self) -> "Toward":
@@ -159,7 +159,7 @@ class Registry:
         return next(named, None)
 
     def abandon(self, peer: str) -> None:
-        """As `peer remove NAME --abandon`: in one transaction nothing is under way with the peer any more, and it is none."""
+        """Act as `peer remove NAME --abandon`: in one transaction nothing is under way with the peer any more, and it is none."""
         kept = self.toward[peer]
         self.nonces += 1
         kept.pair = pair_chain.await_heads(kept.pair, f"{self.name}{self.nonces}")

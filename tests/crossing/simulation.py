@@ -103,7 +103,7 @@ class History:
         """What is done once all registries have their peers."""
 
     def require_ended(self, one: Registry, other: Registry) -> None:
-        """What holds between two registries once nothing is under way. Raises: Broken."""
+        """Check the rules between two registries once nothing is under way. Raises: Broken."""
         require_quiet(one, other)
 
     def issued_since(self) -> int:

@@ -230,7 +230,7 @@ def small_world(transfers: tuple[tuple[str, str], ...], budget: Budget) -> World
 
 
 def quiet_pools(world: World) -> None:
-    """What holds where nothing follows. Raises: Broken."""
+    """Check the rules of a history after which nothing follows. Raises: Broken."""
     quiet(world)
     require_pools_agree(world.registries)
 

@@ -93,7 +93,7 @@ def room_stays_reserved(patch: pytest.MonkeyPatch) -> None:
 
 
 def abandoned_as_committed(patch: pytest.MonkeyPatch) -> None:
-    """What is reserved for a peer that is gone counts as sent, so that its payer gets nothing back."""
+    """A bug: units reserved for a peer that is gone count as sent, so that its payer gets nothing back."""
     right = sender.on_abandon
 
     def on_abandon(sent: Sent) -> Step:

@@ -52,7 +52,7 @@ class Slashes:
     unconfirmed: set[int] = field(default_factory=set)
     """What ended here, and is shown to the peer since one of the two was restored."""
     given_up: set[int] = field(default_factory=set)
-    """What was shown to a peer when that was abandoned."""
+    """Statements shown to a peer when it was abandoned."""
 
     def copy(self) -> "Slashes":
         return Slashes(
@@ -232,7 +232,7 @@ class BusyHistory(History):
         return self
 
     def require_beside_ended(self, one: BusyRegistry, other: BusyRegistry) -> None:
-        """What holds of the sagas and rulings of `one` with `other`, once nothing is under way. Raises: Broken."""
+        """Check the rules of the sagas and rulings of `one` with `other`, once nothing is under way. Raises: Broken."""
         kept, decided = one.slashes[other.name], other.slashes[one.name]
         require_bridge_ended(one.bridges[other.name], other.bridges[one.name])
         for dispute in kept.outgoing:
@@ -241,7 +241,7 @@ class BusyHistory(History):
             require(dispute in decided.outgoing, "no ruling", found)
 
     def require_slash_ended(self, one: BusyRegistry, other: BusyRegistry, dispute: int) -> None:
-        """What holds of one ruling of `one` with `other`. Raises: Broken."""
+        """Check the rules of one ruling of `one` with `other`. Raises: Broken."""
         kept, decided = one.slashes[other.name], other.slashes[one.name]
         asked = kept.outgoing[dispute]
         if not (other.was_restored and _is_forgotten_refusal(asked, decided)):
@@ -403,7 +403,7 @@ class BusyHistory(History):
 
 
 class TogetherHistory(BusyHistory, SwapHistory):
-    """As a busy history, with swaps for transfers."""
+    """Busy history, with swaps for transfers."""
 
     def registry(self, name: str, limit: int, blocked: frozenset[str]) -> Registry:
         return BusySwappingRegistry(name, 300_000, limit, 100_000, blocked)

@@ -15,7 +15,7 @@ async def test_no_statement_meets_a_server_that_recovers_and_a_promoted_standby_
         # The error of such a session has no class by which it could be known.
         with pytest.raises(asyncpg.InternalServerError, match="during recovery"):
             await value_of(pair.standby, COMMIT_THAT_WAITS)
-        # As each server of a cluster with synchronous replication has it: the first statement of a connection would be that one.
+        # Setting of each server of a cluster with synchronous replication: the first statement of a connection would be that one.
         standby = await asyncpg.connect(pair.standby)
         await standby.execute("ALTER SYSTEM SET synchronous_standby_names = 'none'")
         await standby.execute("SELECT pg_reload_conf()")

@@ -75,7 +75,7 @@ async def test_a_peer_that_filled_its_records_ends_no_transfer_and_takes_no_room
     assert (await across(alice, bob.did, "5")).status_code == 200
     await settle(pair.a, pair.b)
     assert await bob.balance() == "104.975"
-    # Of another peer, and of transfers that this registry began, nothing counts.
+    # Transfers of another peer, and those that this registry began, do not count.
     await run(pair.a, "INSERT INTO transfers_pair (peer) VALUES ($1)", PEER_C)
     await run(pair.a, "UPDATE transfers_sent SET peer = $1 WHERE code = 'UNKNOWN'", PEER_C)
     assert (

@@ -25,7 +25,7 @@ class CuttingProxy:
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def meet(self, error: str, bytes_before_cut: int = 0) -> None:
-        """Begin a error."""
+        """Begin a disturbance."""
         self.trouble, self.bytes_before_cut = error, bytes_before_cut
         self._eased.clear()
 

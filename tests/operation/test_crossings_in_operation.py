@@ -39,11 +39,11 @@ async def crossing(
         yield crossing
 
 
-@pytest.mark.parametrize(("step", "timestamp"), KILLS)
+@pytest.mark.parametrize(("step", "when"), KILLS)
 async def test_a_registry_killed_before_or_after_the_commit_of_a_step_credits_once_or_returns_the_units(
-    crossing: Crossing, step: str, timestamp: str
+    crossing: Crossing, step: str, when: str
 ) -> None:
-    kill = _kill_before if timestamp == "before" else _kill_after
+    kill = _kill_before if when == "before" else _kill_after
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
         await kill(crossing, http, STEPS[step])
     await crossing.heal()
@@ -100,7 +100,7 @@ async def test_whatever_is_cut_frozen_delayed_doubled_or_killed_the_books_agree_
 
 
 async def play(crossing: Crossing, random: Random) -> None:
-    """Some transfers in each direction, and one error in their midst."""
+    """Some transfers in each direction, and one disturbance in their midst."""
     error = random.choice(TROUBLES)
     sender, receiver = random.sample(crossing.sides, 2)
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:

@@ -40,14 +40,14 @@ async def sagas(
         yield sagas
 
 
-@pytest.mark.parametrize(("saga", "step", "timestamp"), KILLS)
+@pytest.mark.parametrize(("saga", "step", "when"), KILLS)
 async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_both_sides(
-    sagas: Sagas, saga: str, step: str, timestamp: str
+    sagas: Sagas, saga: str, step: str, when: str
 ) -> None:
     steps = SAGA_STEPS[saga]
     killed = sagas.a if steps[step].by == "sender" else sagas.b
     names = list(steps)
-    awaited = steps[step if timestamp == "before" else names[names.index(step) + 1]]
+    awaited = steps[step if when == "before" else names[names.index(step) + 1]]
     if saga == "redeem":
         await sagas.let_hold_wrapped()
     async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
@@ -55,7 +55,7 @@ async def test_a_registry_killed_at_a_step_of_a_saga_leaves_it_to_end_alike_on_b
             beginning = asyncio.ensure_future(sagas.begin(http, saga))
             await _reached(sagas, hold)
             await killed.process.kill()
-            if timestamp == "before":
+            if when == "before":
                 await hold.break_off()
         await killed.process.start()
         await beginning

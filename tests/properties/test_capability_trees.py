@@ -119,8 +119,8 @@ async def test_a_tree_never_spends_more_than_its_root(registry: TestRegistry, ac
 
     async def lived(story: Sequence[Sequence[Act]], budget: int) -> None:
         tree = await planted(registry, actor, budget)
-        for timestamp in story:
-            await asyncio.gather(*(tree.act(act) for act in timestamp))
+        for together in story:
+            await asyncio.gather(*(tree.act(act) for act in together))
         await require_sound(tree)
 
     await asyncio.to_thread(lived_once)

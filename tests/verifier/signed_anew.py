@@ -250,7 +250,7 @@ def judge_chain(vector: Vector) -> str:
 FURTHER = r"add (.*\.)?zz"
 """A later version of the standard adds members."""
 ENVELOPE = r"(drop|type|value) auditor_version|value frame"
-"""Who signs, for which frame and by which program is for the reader to compare."""
+"""Author, frame and program are for the reader to compare."""
 
 
 def attestation(payload: dict[str, Any], *free: str) -> Resigned:
@@ -264,7 +264,7 @@ def audit() -> Resigned:
         AUDIT,
         # Informative, or of the database of the auditor.
         r"(drop|type|value) (currency|audit_row_id|live_status|maintenance)",
-        # What is null is skipped; a check that was not made is absent.
+        # Null members are skipped; a check that was not made is absent.
         r"drop (as_of_event_seq|native\.(gap|gap_rebased)|checks\.\w+)|value as_of_event_seq|drop (status|delta|terms)",
         # Beside a gap that was rebased the plain one is informative.
         r"(type|value) native\.gap",

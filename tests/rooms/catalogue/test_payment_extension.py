@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.values.written_numbers import ExponentNumber
+from hansa.foundation.values.money import ExponentNumber
 from hansa.rooms.catalogue.form import check_card, check_peer_card, require_card
 from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price, with_payment
 from hansa_client.amounts import rate_on_card

@@ -18,7 +18,7 @@ _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,18})?", re.ASCII)
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Price of a call. `amount` is None where the card states a price in a form that nobody can be sure of."""
+    """Price of a call. `amount` is None where the price of the card has no single reading."""
 
     amount: str | None
     unit: str

@@ -19,7 +19,7 @@ HeldBody: TypeAlias = Callable[[], bytes | None]
 """The body that a connection holds; None where more of it comes, its sender is gone, or waits for `100 Continue`."""
 
 SEND_WHOLE, HELD_BODY = "hansa.send_whole", "hansa.held_body"
-"""Where the scope of a request has a `SendWhole` and a `HeldBody`, if its connection gives them."""
+"""Keys of the scope of a request that has a `SendWhole` and a `HeldBody`, if its connection gives them."""
 
 
 def first_fields(fields: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -126,3 +126,9 @@ PositiveAmountOrNumber = Annotated[
     ),
 ]
 """As `PositiveAmount`, or a JSON number; its route is marked with `exact_numbers`."""
+
+
+class ExponentNumber(float):
+    """Number that its JSON text writes with an exponent; no rate is read from it."""
+
+    __slots__ = ()

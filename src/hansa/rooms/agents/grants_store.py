@@ -19,7 +19,7 @@ _OWED = """FROM agents_genesis_grant g JOIN agents_agent a ON a.id = g.agent_id
 WHERE g.owed IS NOT NULL AND a.status = 'active' AND (g.due_at <= clock_timestamp()) IS NOT FALSE"""
 
 HAS_OWED_GRANT = Question(f"SELECT EXISTS (SELECT {_OWED})")
-"""Whether a grant is owed to an active agent and due."""
+"""Question: is a grant owed to an active agent, and due?"""
 
 _LOCK_GRANT_PLACES = "SELECT FROM agents_grant_places FOR UPDATE"
 

@@ -16,7 +16,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from hansa.foundation.values.written_numbers import ExponentNumber
+from hansa.foundation.values.money import ExponentNumber
 
 from .limits import Trouble
 

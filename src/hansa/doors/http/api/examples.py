@@ -107,7 +107,7 @@ def _bodies(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bo
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Return whether a value that is named after a member can be of this type; a formatted text has examples of its own."""
+    """Return whether a value that is named after a member can be of this type; a text with a format has other examples."""
     return (
         "format" not in schema
         and "$ref" not in schema

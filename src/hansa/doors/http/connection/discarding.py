@@ -24,7 +24,7 @@ class Discarding:
         """Count bytes that were thrown away; returns for how many seconds their connection is not to be read."""
         now = self._now()
         if now >= self._ends_at:
-            # What was read beyond a window is missing in the next one.
+            # Bytes that were read beyond a window are missing in the next one.
             self._left = WINDOW_BYTES + min(self._left, 0)
             self._ends_at = now + WINDOW_SECONDS
         self._left -= size

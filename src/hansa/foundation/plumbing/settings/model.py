@@ -123,7 +123,7 @@ class Settings(FederationSettings, BaseSettings):
     teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
-    # Of the operator contract; governance and attestations with proofs read them once they exist.
+    # Settings of the operator contract, without effect until governance and attestations with proofs exist.
     governance_weight_mode: Literal["off", "lock"] = "lock"
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope
 from hansa.foundation.plumbing.web.early_authentication import early_dependencies_of
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.errors import Invalid, PayloadTooLarge, UnsupportedMediaType
-from hansa.foundation.values.written_numbers import ExponentNumber
+from hansa.foundation.values.money import ExponentNumber
 
 BODY_MAX_BYTES = 1 << 20
 CARD_BODY_MAX_BYTES = 2 << 20

@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.values.errors import Forbidden, Unauthorized
 
 PEER_SCHEME = "PeerCertificate"
-"""What the framework calls mutual TLS, of which it knows nothing; `api/description.py` writes the right scheme."""
+"""Scheme that stands for mutual TLS, which the framework does not know; `api/description.py` writes the right scheme."""
 
 CERTIFICATE_SCHEME = APIKeyHeader(name=RFC_9440_HEADER, scheme_name=PEER_SCHEME, auto_error=False)
 

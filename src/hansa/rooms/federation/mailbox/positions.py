@@ -6,7 +6,7 @@ import msgspec
 
 NO_HEAD = "0" * 64
 ADDRESSEE_MAX_CHARACTERS = 2048
-"""Of a SPIFFE id."""
+"""Longest SPIFFE id."""
 NUMBER_MAX = 2**53
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]
@@ -32,7 +32,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 NOWHERE = Position()
-"""What is known of a chain before its first message."""
+"""Position of a chain before its first message."""
 
 
 class StatedPosition(msgspec.Struct, frozen=True):

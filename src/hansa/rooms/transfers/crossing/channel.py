@@ -114,6 +114,6 @@ OUTBOX = federation.mailbox.Outbox(
     sendings=(federation.mailbox.Sending(CHANNEL, _due, rounds=ROUNDS),),
     at_once=8,
     ready=lambda runtime: HIGH_WATER.of(runtime).require_compared(),
-    # What is decided waits in case that the peer comes back.
+    # Decisions wait in case that the peer comes back.
     forget=store.rest,
 )

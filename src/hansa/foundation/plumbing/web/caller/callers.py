@@ -64,9 +64,9 @@ class Agent(msgspec.Struct, frozen=True):
     roles: tuple[str, ...]
     permissions: frozenset[str]
     is_governed: bool
-    """Whether its owner bounds what it pays."""
+    """Its owner bounds its payments by a policy."""
     version: int | None = None
-    """What the transaction has to compare, as the agent was not read for this request; None where it was."""
+    """Version that the transaction compares; None where the agent was read for this request."""
 
 
 class AgentToJudge(msgspec.Struct, frozen=True):

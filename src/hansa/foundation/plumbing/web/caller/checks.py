@@ -23,7 +23,7 @@ SERVICE_CHECK: Slot[Callable[[Runtime, Certificate], Awaitable[None]]] = Slot("c
 """Each check raises Unauthorized or Forbidden."""
 
 IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("callers: is a developer suspended")
-"""Whether a developer is suspended, or the account closed; neither begins before the transaction ends."""
+"""Check that a developer is suspended, or the account closed; neither begins before the transaction ends."""
 
 
 async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:

@@ -8,11 +8,11 @@ from hansa.foundation.values.errors import Unauthorized
 # Prefix of the session of a developer who shows an API key; the id of the key follows.
 API_KEY_SESSION = "api-key:"
 
-# Where the scope of a request holds the developer or the agent whose credential was accepted.
+# Key of the scope of a request: the developer or the agent whose credential was accepted.
 CALLER = "hansa.caller"
-# Where it holds the refusal of an API key without the scope that a public route looks for.
+# Key of the scope: the refusal of an API key without the scope that a public route looks for.
 LACKING_SCOPE = "hansa.caller.lacking_scope"
-# Where it holds the agent of an optimistic check once that was read for this request.
+# Key of the scope: the agent of an optimistic check once that was read for this request.
 CONFIRMED = "hansa.caller.confirmed"
 
 INTERNAL_KEY_HEADER = "X-Internal-Key"
