@@ -33,11 +33,15 @@ from tests.made_once import made_once
 from tests.memory_directory import keep_temporary_files_in_memory
 from tests.operation.forked_commands import SCRYPT_COST
 from tests.operation.registry_process import COMMANDS
+from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry, care_for_no_crash, settings_of
 from tests.unknown_paths import unknown_paths
 from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
+
+# Tests of the runner of the tests, which seldom changes.
+collect_ignore = by_tier(["house/test_workers_of_tests.py"], [], [])
 
 # A shell that runs the tests in the background leaves SIGINT ignored; the commands that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

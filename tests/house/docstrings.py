@@ -27,7 +27,12 @@ class Docstring:
 
 def docstrings_in(file: Path) -> Iterator[Docstring]:
     """Yield the docstrings of one file, the module's first."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    return docstrings_of(ast.parse(file.read_text()), file)
+
+
+def docstrings_of(tree: ast.Module, file: Path) -> Iterator[Docstring]:
+    """Yield the docstrings of a parsed file."""
+    for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)):
             yield Docstring(file, getattr(node, "lineno", 1), tuple(_WORD.findall(text.lower())))
 

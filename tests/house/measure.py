@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.house.docstrings import (
     Docstring,
-    docstrings_below,
+    docstrings_of,
     per_thousand_words,
     share_of_refused_beginnings,
 )
@@ -59,8 +59,21 @@ def _sources() -> tuple[Path, ...]:
 
 
 @cache
+def _contents() -> tuple[list[Docstring], frozenset[str]]:
+    """Docstrings and defined names of the sources: every measure that needs them reads a file once."""
+    docstrings: list[Docstring] = []
+    names: set[str] = set()
+    for file in _sources():
+        names.add(file.relative_to(ROOMS if file.is_relative_to(ROOMS) else SOURCE).as_posix())
+        if file.suffix == ".py":
+            tree = ast.parse(file.read_text())
+            docstrings += docstrings_of(tree, file)
+            names |= set(_defined_names(tree))
+    return docstrings, frozenset(names)
+
+
 def _docstrings() -> list[Docstring]:
-    return docstrings_below(SOURCE)
+    return _contents()[0]
 
 
 def _lines(files: list[Path] | tuple[Path, ...]) -> int:
@@ -103,31 +116,28 @@ def _records() -> str:
     return f"{len(records)}, {'index' if (RECORDS / 'README.md').exists() else 'no index'}, {with_status} with status"
 
 
-def _defined_names() -> Iterator[str]:
-    for file in _sources():
-        yield file.relative_to(ROOMS if file.is_relative_to(ROOMS) else SOURCE).as_posix()
-        if file.suffix == ".py":
-            tree = ast.parse(file.read_text())
-            # Members of shapes are on the wire, and keep their names.
-            members = {
-                node.target
-                for shape in ast.walk(tree)
-                if isinstance(shape, ast.ClassDef)
-                for node in shape.body
-                if isinstance(node, ast.AnnAssign)
-            }
-            for node in ast.walk(tree):
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield node.name
-                elif isinstance(node, ast.arg):
-                    yield node.arg
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in members:
-                    yield node.id
+def _defined_names(tree: ast.Module) -> Iterator[str]:
+    nodes = list(ast.walk(tree))
+    # Members of shapes are on the wire, and keep their names.
+    members = {
+        node.target
+        for shape in nodes
+        if isinstance(shape, ast.ClassDef)
+        for node in shape.body
+        if isinstance(node, ast.AnnAssign)
+    }
+    for node in nodes:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in members:
+            yield node.id
 
 
 def former_names() -> list[str]:
     """Return the words of FORMER_NAMES that a path or a defined name still has."""
-    names = set(_defined_names())
+    _, names = _contents()
     return [word for word, former in FORMER_NAMES.items() if any(re.search(former, name) for name in names)]
 
 

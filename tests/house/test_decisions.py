@@ -12,7 +12,9 @@ SUFFIXES = {".css", ".html", ".js", ".lua", ".md", ".py", ".sql", ".toml"}
 
 _ROW = re.compile(r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _EARLIER = re.compile(r"^\| (\d{4}) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
-_TITLE = re.compile(r"# (\d{4}) · (.+)\n\nStatus: (accepted|rejected|superseded by \d{4})\nDate: \d{4}-\d\d-\d\d[,\n]")
+_TITLE = re.compile(
+    r"# (\d{4}) · (.+)\n\nStatus: (accepted|rejected|superseded by \d{4})\nDate: \d{4}-\d\d-\d\d[,\n]"
+)
 _CODE = re.compile(r"`([\w/.-]+\.(?:py|sql|js|lua|toml|txt))`")
 _NUMBER = re.compile(r"\b0\d{3}\b")
 _REFERENCE = re.compile(

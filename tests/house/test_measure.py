@@ -1,17 +1,16 @@
 """The table of measures is computed from the tree; followed names are found."""
 
-import subprocess
-import sys
+import pytest
 
-from tests.house.measure import MEASURES
+from tests.house.measure import MEASURES, main
 from tests.house.names_followed import modules_followed
 
 FOLLOWED = "hansa.rooms.commerce.payments"
 
 
-def test_the_measure_prints_each_row_with_its_value_of_this_tree():
-    command = [sys.executable, "-m", "tests.house.measure"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+def test_the_measure_prints_each_row_with_its_value_of_this_tree(capsys: pytest.CaptureFixture[str]):
+    main()
+    printed = capsys.readouterr().out.splitlines()
     assert printed[0].split() == ["Measure", "Before", "Now", "Target"]
     assert [line.partition("  ")[0] for line in printed[1:-1]] == [name for name, *_ in MEASURES]
     places = [printed[0].index(title) for title in ("Now", "Target")]
