@@ -21,7 +21,7 @@ from tests.operation.forked_commands import ForkedCommand
 from tests.operation.registry_process import RegistryProcess, free_port
 from tests.properties.scale import by_tier, printed_seed
 
-CALLS = by_tier(10_000, 100_000, 300_000)
+CALLS = by_tier(2_500, 100_000, 300_000)
 SERVICES = 3
 KILLS = by_tier(6, 400, 1200)
 SECONDS = by_tier(1_100, 14_000, 40_000)

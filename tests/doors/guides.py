@@ -14,6 +14,7 @@ import pexpect
 from markdown_it import MarkdownIt
 
 from tests import debian_packages
+from tests.properties.scale import by_tier
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
@@ -42,6 +43,11 @@ START_FILES = {
     ),
 }
 SHELLS = tuple(START_FILES)
+
+
+def shells_of_walk(place: int) -> tuple[str, ...]:
+    """Shells of the walk at this place of an order: with each commit one, by turns; in the deeper tiers each."""
+    return by_tier((SHELLS[place % len(SHELLS)],), SHELLS, SHELLS)
 
 
 @cache

@@ -14,11 +14,11 @@ from tests.data_directories import copy_data_directory
 from tests.doors.guides import (
     GUIDES,
     ROOT,
-    SHELLS,
     blocks_of_guide,
     blocks_of_readme,
     paste,
     settings_of_guide,
+    shells_of_walk,
 )
 from tests.made_once import made_once
 from tests.operation.conftest import end_postgres
@@ -92,7 +92,11 @@ def test_the_guides_with_commands_are_found():
 # The usual run walks them forwards, and one of them again after all the others. Deeper ones walk all of them backwards
 # too: each comes once before and once after every other.
 AGAIN = by_tier(("services.md",), tuple(reversed(WALKED)), tuple(reversed(WALKED)))
-ORDER = [(turn, guide, shell) for turn, guide in enumerate([*WALKED, README, *AGAIN]) for shell in SHELLS]
+ORDER = [
+    (turn, guide, shell)
+    for turn, guide in enumerate([*WALKED, README, *AGAIN])
+    for shell in shells_of_walk(turn)
+]
 
 
 @pytest.mark.parametrize(("turn", "guide", "shell"), ORDER)

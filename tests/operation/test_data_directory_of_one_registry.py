@@ -1,7 +1,7 @@
 """A data directory belongs to the database of its first start: no mistake in the settings founds a second registry in it."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -26,13 +26,17 @@ async def server(tmp_path_factory: pytest.TempPathFactory, migrated_data: Path) 
     await postgres.stop()
 
 
-async def new_database(server: str) -> str:
-    """The DSN of a database with nothing in it."""
+async def new_database(server: str, template: str = "template1") -> str:
+    """The DSN of a database with nothing in it, or of a copy of another one."""
     name = f"new_{uuid4().hex[:8]}"
     connection = await asyncpg.connect(server)
-    await connection.execute(f"CREATE DATABASE {name}")
+    await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     await connection.close()
     return urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+
+
+def name_of(dsn: str) -> str:
+    return urlsplit(dsn).path.removeprefix("/")
 
 
 async def tables_of(dsn: str) -> int:
@@ -43,13 +47,36 @@ async def tables_of(dsn: str) -> int:
         await connection.close()
 
 
-@pytest.fixture
-async def founded(operated: Launch, server: str) -> RegistryProcess:
-    """A registry on a database of the operator, stopped after its first start."""
-    registry = operated("bound", DATABASE_URL=await new_database(server))
+@pytest.fixture(scope="module")
+async def first(tmp_path_factory: pytest.TempPathFactory, server: str) -> RegistryProcess:
+    """A registry on a database of the operator, stopped after its first start, which the tests have copies of."""
+    directory = tmp_path_factory.mktemp("first") / "data"
+    registry = RegistryProcess(directory, DATABASE_URL=await new_database(server))
     await registry.start()
     assert (await registry.stop()).code == 0
     return registry
+
+
+CopyOfFirst = Callable[..., Awaitable[RegistryProcess]]
+
+
+@pytest.fixture
+def copy_of_first(operated: Launch, first: RegistryProcess, server: str) -> CopyOfFirst:
+    """Copy that registry, directory and database: `await copy_of_first(workers=…)`."""
+
+    async def copy(**options: object) -> RegistryProcess:
+        database = await new_database(server, name_of(first._settings["DATABASE_URL"]))
+        registry = operated("bound", DATABASE_URL=database, **options)
+        copy_data_directory(first.data_dir, registry.data_dir)
+        return registry
+
+    return copy
+
+
+@pytest.fixture
+async def founded(copy_of_first: CopyOfFirst) -> RegistryProcess:
+    """A registry on a database of the operator, stopped after its first start."""
+    return await copy_of_first()
 
 
 async def test_a_lost_database_url_founds_no_registry_beside_the_one_that_the_directory_has(
@@ -189,9 +216,9 @@ async def test_a_command_without_the_database_url_names_what_is_missing(
 
 
 async def test_a_second_service_in_the_same_directory_is_refused_whatever_its_database(
-    operated: Launch, server: str
+    copy_of_first: CopyOfFirst, server: str
 ):
-    registry = operated("held", workers=2, DATABASE_URL=await new_database(server))
+    registry = await copy_of_first(workers=2)
     await registry.start()
     for settings in ({}, {"DATABASE_URL": await new_database(server)}):
         ended = await run("serve", "--port=0", data_dir=registry.data_dir, **settings)
@@ -213,12 +240,8 @@ async def test_a_directory_of_an_older_version_gets_its_record_at_the_next_start
 
 
 async def test_adopting_records_another_database_on_purpose(founded: RegistryProcess, server: str):
-    connection = await asyncpg.connect(server)
-    name = urlsplit(founded._settings["DATABASE_URL"]).path.removeprefix("/")
-    await connection.execute(f"CREATE DATABASE {name}_copy TEMPLATE {name}")
-    await connection.close()
+    copy = {"DATABASE_URL": await new_database(server, name_of(founded._settings["DATABASE_URL"]))}
     (founded.data_dir / "registry.json").write_text('{"database": "embedded", "ledger_id": "hansa.local"}')
-    copy = {"DATABASE_URL": urlunsplit(urlsplit(server)._replace(path=f"/{name}_copy"))}
     assert (await run("serve", "--port=0", data_dir=founded.data_dir, **copy)).code == 1
     adopted = await run("db", "adopt", data_dir=founded.data_dir, **copy)
     assert adopted.code == 0, adopted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.guides import GUIDES, SHELLS, blocks_of_guide, open_shell, settings_of_guide
+from tests.doors.guides import GUIDES, blocks_of_guide, open_shell, settings_of_guide, shells_of_walk
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import RegistryProcess
 
@@ -36,7 +36,7 @@ async def registries(tmp_path: Path, migrated_data: Path) -> AsyncIterator[dict[
         yield made
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", shells_of_walk(0))
 async def test_a_network_is_founded_extended_and_verified_as_the_guide_describes(
     registries: dict[str, RegistryProcess], tmp_path: Path, shell: str
 ):

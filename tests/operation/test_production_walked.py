@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.doors.guides import DEBIAN_PATH, SHELLS, blocks_of_guide, paste
+from tests.doors.guides import DEBIAN_PATH, blocks_of_guide, paste, shells_of_walk
 from tests.operation.plain_postgresql import plain_postgresql, until_it_answers
 from tests.operation.registry_process import (
     RegistryProcess,
@@ -196,7 +196,7 @@ def mode_of(path: Path) -> tuple[int, str, str]:
     return found.st_mode & 0o7777, pwd.getpwuid(found.st_uid).pw_name, grp.getgrgid(found.st_gid).gr_name
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", shells_of_walk(1))
 async def test_the_guide_is_walked_as_the_account_of_the_registry(
     service: GuidesService, machine: Machine, shell: str
 ):
