@@ -1,17 +1,25 @@
-"""An act of contracts, disputes, bonds or crossings whose statements fail one after the other: nothing has changed after each."""
+"""An act whose statements fail one after the other: nothing has changed after each, and a repetition does it once.
+
+The acts of a subject are a table (`FailingActs`); `test_acts_of_one_registry_fail_once.py` and
+`test_acts_between_registries_fail_once.py` run the rows of all tables.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import asyncpg
 import httpx2
+import pytest
 
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import Refused
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.proof import prove_book
-from tests.registry import TestRegistry
+from tests.registry import DatabaseFarm, TestRegistry
 
 POOL_SIZE = 2
 HANG_SECONDS = 30
@@ -79,6 +87,28 @@ class FaultStage(Generic[World]):
         await prove_book(self.observer)
 
 
+@dataclass(frozen=True)
+class FailingActs(Generic[World]):
+    """Acts of one subject by name, the opening of the stage that they share, and the proof of its books after each act."""
+
+    subject: str
+    acts: "Mapping[str, FailingAct[World]]"
+    open_stage: Callable[[DatabaseFarm, Path], AbstractAsyncContextManager[FaultStage[World]]]
+    prove: Callable[[FaultStage[World], str], Awaitable[None]]
+
+    async def fail(self, name: str, stage: FaultStage[World]) -> None:
+        """Fail every statement of this act once, then prove the books."""
+        await stage.fail_each(self.acts[name])
+        await self.prove(stage, name)
+
+
+def rows_of(*tables: FailingActs[Any]) -> list[Any]:
+    """Return the parameters `failing` and `name` of a test, one row for each act."""
+    return [
+        pytest.param(table, name, id=f"{table.subject}: {name}") for table in tables for name in table.acts
+    ]
+
+
 @asynccontextmanager
 async def fault_stage(registry: TestRegistry, world: World) -> AsyncIterator[FaultStage[World]]:
     """The registry under a plan. It needs few connections, so that a spoilt one is met again at once."""
@@ -94,6 +124,19 @@ def status_of(ask: Callable[[], Awaitable[httpx2.Response]]) -> Asking:
 
     async def asked() -> int:
         return (await ask()).status_code
+
+    return asked
+
+
+def status_of_work(registry: TestRegistry, work: Callable[[Tx], Awaitable[object]]) -> Asking:
+    """Return the status of work without a route, in a transaction, as a route would answer it."""
+
+    async def asked() -> int:
+        try:
+            await registry.database.transaction(work)
+        except Refused as refusal:
+            return refusal.status
+        return 200
 
     return asked
 

@@ -1,4 +1,4 @@
-"""Each statement of taking in a message of a peer fails once: nothing has changed, and the message is applied once."""
+"""Messages of transfers that are applied here, as rows of the table of acts whose statements fail."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.commerce import contracts
@@ -37,7 +35,15 @@ from hansa.rooms.transfers.crossing.messages import (
     Position,
 )
 from hansa.rooms.transfers.crossing.reserving import RESERVE
-from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
+from tests.faults.unchanged import (
+    POOL_SIZE,
+    Asking,
+    FailingAct,
+    FailingActs,
+    FaultStage,
+    fault_stage,
+    status_of_work,
+)
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
@@ -69,16 +75,7 @@ class Scene:
         return self.work(lambda tx: apply_messages(tx, self.corridor, [message]))
 
     def work(self, act: Callable[[Tx], Awaitable[object]]) -> Asking:
-        """Work of this registry, as a route would answer it."""
-
-        async def ask() -> int:
-            try:
-                await self.purses.registry.database.transaction(act)
-            except Refused as refusal:
-                return refusal.status
-            return 200
-
-        return ask
+        return status_of_work(self.purses.registry, act)
 
     async def entering(
         self, kind: MessageType, body: Body, net: int = AMOUNT - FEE, fee: int = FEE
@@ -324,15 +321,6 @@ STEPS = {
 }
 
 
-@pytest.fixture(scope="module")
-async def stage(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FaultStage[Scene]]:
-    directory = tmp_path_factory.mktemp("messages")
-    async with open_stage(database_farm, directory, Scene) as stage:
-        yield stage
-
-
 @asynccontextmanager
 async def open_stage(
     farm: DatabaseFarm, directory: Path, kind: type[SceneKind]
@@ -357,11 +345,14 @@ async def open_stage(
             yield stage
 
 
-@pytest.mark.parametrize("name", STEPS)
-async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
-    name: str, stage: FaultStage[Scene]
-) -> None:
-    await stage.fail_each((STEPS[name], {200}))
+async def _prove(stage: FaultStage[Scene], name: str) -> None:
+    del name
     await stage.world.purses.prove()
     totals = await stage.world.purses.registry.database.read(ledger.corridor_totals)
     assert [one.frame for one in totals if one.delta] == []
+
+
+ACTS: dict[str, FailingAct[Scene]] = {name: (prepare, {200}) for name, prepare in STEPS.items()}
+TRANSFER_MESSAGES = FailingActs(
+    "messages", ACTS, lambda farm, directory: open_stage(farm, directory, Scene), _prove
+)

@@ -1,13 +1,12 @@
-"""Each statement of each step of a swap fails once: nothing has changed, figures of the pool included, and a repetition does it once."""
+"""Steps of a swap, as rows of the table of acts whose statements fail; each leaves the figures of the pool right."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
 from uuid import UUID, uuid4
-
-import pytest
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.idempotency import Repeatable
-from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import federation, ledger
 from hansa.rooms.transfers.crossing.corridor import Corridor
@@ -16,8 +15,8 @@ from hansa.rooms.transfers.crossing.paying import CrossingPayment, find_payment,
 from hansa.rooms.transfers.crossing.records import NO_BOUNDS
 from hansa.rooms.transfers.crossing.swap_batch import reserve_together
 from hansa.rooms.transfers.crossing.transferring import asked_crossing
-from tests.faults.test_transfer_messages_fail_once import AMOUNT, PEER, Scene, open_stage
-from tests.faults.unchanged import Asking, FaultStage, status_of
+from tests.faults.transfer_message_acts import AMOUNT, PEER, Scene, open_stage
+from tests.faults.unchanged import Asking, FailingAct, FailingActs, FaultStage, status_of
 from tests.registry import DatabaseFarm
 
 RESERVE = 10**12
@@ -67,14 +66,7 @@ class SwapScene(Scene):
             if await find_payment(tx, payment.transfer_id) is None:
                 await reserve_payment(tx, self.corridor, payment)
 
-        async def ask() -> int:
-            try:
-                await self.purses.registry.database.transaction(reserve)
-            except Refused as refusal:
-                return refusal.status
-            return 200
-
-        return payment.transfer_id, ask
+        return payment.transfer_id, self.work(reserve)
 
     async def reserved(self) -> Body:
         transfer_id, ask = self.reserving()
@@ -150,7 +142,7 @@ def _administered(act: str) -> Callable[[SwapScene], Awaitable[Asking]]:
     return prepare
 
 
-STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
+STEPS: dict[str, FailingAct[SwapScene]] = {
     "prepare": (_prepare, {200}),
     "commit": (_decided(MessageType.COMMIT), {200}),
     "abort": (_decided(MessageType.ABORT), {200}),
@@ -164,20 +156,14 @@ STEPS: dict[str, tuple[Callable[[SwapScene], Awaitable[Asking]], set[int]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-async def stage(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FaultStage[SwapScene]]:
-    async with open_stage(database_farm, tmp_path_factory.mktemp("swaps"), SwapScene) as stage:
+@asynccontextmanager
+async def _open_stage(farm: DatabaseFarm, directory: Path) -> AsyncIterator[FaultStage[SwapScene]]:
+    async with open_stage(farm, directory, SwapScene) as stage:
         await stage.world.open_pool()
         yield stage
 
 
-@pytest.mark.parametrize("name", STEPS)
-async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_done_once(
-    name: str, stage: FaultStage[SwapScene]
-) -> None:
-    await stage.fail_each(STEPS[name])
+async def _prove(stage: FaultStage[SwapScene], name: str) -> None:
     await stage.world.purses.prove()
     leg = await stage.observer.fetchval(
         "SELECT liquid FROM ledger_account WHERE did = $1", stage.world.corridor.book.leg(PEER)
@@ -185,3 +171,6 @@ async def test_whichever_statement_fails_nothing_has_changed_and_the_step_is_don
     pool = await stage.observer.fetchrow("SELECT * FROM transfers_pool")
     assert leg == pool["reserve_own"]
     assert pool["reserve_own"] * pool["reserve_foreign"] >= RESERVE**2 or name == "drain"
+
+
+SWAPS = FailingActs("swaps", STEPS, _open_stage, _prove)

@@ -1,19 +1,27 @@
-"""Each statement of the acts that hold a frame together fails once: nothing has changed, and it is done once.
+"""Acts that hold a frame together, as rows of the table of acts whose statements fail.
 
 Claims of DIDs, the licence that an operator keeps, and the list of operators that it follows.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
-import pytest
-
-from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.licences import AnsweredLicence, keep_operator_licence
 from hansa.rooms.federation.licences.operator_held import AnsweredCertificate, AnsweredNetwork
 from hansa.rooms.federation.peers import follow_frame
 from hansa.rooms.federation.peers.store import all_peers
 from tests.conversations.test_did_claims import FRAME, Operator, new_digests
-from tests.faults.unchanged import POOL_SIZE, Asking, FailingAct, FaultStage, fault_stage, status_of
+from tests.faults.unchanged import (
+    POOL_SIZE,
+    Asking,
+    FailingAct,
+    FailingActs,
+    FaultStage,
+    fault_stage,
+    status_of,
+    status_of_work,
+)
 from tests.licences import TestGenesis, TestIssuer
 from tests.registry import DatabaseFarm
 from tests.rooms.ledger.purses import open_purses
@@ -36,17 +44,7 @@ async def _licence(operator: Operator) -> Asking:
     settings = operator.frame.settings.model_copy(
         update={"registry_tier": "cloud-operator", "registry_name": "north"}
     )
-
-    async def keep() -> int:
-        try:
-            await operator.frame.database.transaction(
-                lambda tx: keep_operator_licence(tx, settings, answered)
-            )
-        except Refused as refusal:
-            return refusal.status
-        return 200
-
-    return keep
+    return status_of_work(operator.frame, lambda tx: keep_operator_licence(tx, settings, answered))
 
 
 async def _followed(operator: Operator, before: set[str], listed: set[str]) -> Asking:
@@ -58,15 +56,7 @@ async def _followed(operator: Operator, before: set[str], listed: set[str]) -> A
     # Of the frame itself only when its list was read is written.
     (frame,) = await database.query(all_peers)
     await database.transaction(lambda tx: follow_frame(tx, settings, frame, before))
-
-    async def follow() -> int:
-        try:
-            await database.transaction(lambda tx: follow_frame(tx, settings, frame, listed))
-        except Refused as refusal:
-            return refusal.status
-        return 200
-
-    return follow
+    return status_of_work(operator.frame, lambda tx: follow_frame(tx, settings, frame, listed))
 
 
 async def _unlisted(operator: Operator) -> Asking:
@@ -85,20 +75,17 @@ ACTS: dict[str, FailingAct[Operator]] = {
 }
 
 
-@pytest.fixture(scope="module")
-async def stage(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FaultStage[Operator]]:
+@asynccontextmanager
+async def _open_stage(farm: DatabaseFarm, directory: Path) -> AsyncIterator[FaultStage[Operator]]:
     settings = {"trust_domain": FRAME, "registry_name": "frame", "trusted_proxies": ["127.0.0.1"]}
-    directory = tmp_path_factory.mktemp("claims")
-    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
+    async with open_purses(farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
         operator = await Operator(purses.registry, "north").joined()
         async with fault_stage(purses.registry, operator) as stage:
             yield stage
 
 
-@pytest.mark.parametrize("name", ACTS)
-async def test_whichever_statement_fails_nothing_has_changed_and_the_act_is_done_once(
-    name: str, stage: FaultStage[Operator]
-) -> None:
-    await stage.fail_each(ACTS[name])
+async def _prove(stage: FaultStage[Operator], name: str) -> None:
+    """No unit moves in these acts."""
+
+
+ACTS_OF_A_FRAME = FailingActs("frame", ACTS, _open_stage, _prove)

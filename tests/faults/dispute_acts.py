@@ -1,13 +1,21 @@
-"""Each statement of each act on a dispute or a bond fails once: nothing has changed, and the act can be done afterwards."""
+"""Acts on disputes and bonds, as rows of the table of acts whose statements fail."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-import pytest
-
-from hansa.foundation.values.errors import Refused
 from hansa.rooms.commerce.disputes.deciding import meet_deadline
-from tests.faults.unchanged import FEW_CONNECTIONS, Asking, FailingAct, FaultStage, fault_stage, status_of
+from tests.faults.unchanged import (
+    FEW_CONNECTIONS,
+    Asking,
+    FailingAct,
+    FailingActs,
+    FaultStage,
+    fault_stage,
+    status_of,
+    status_of_work,
+)
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.commerce.agreements import in_days
 from tests.rooms.commerce.disputing import (
@@ -117,15 +125,7 @@ async def _unruled(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
     await world.disputing.move_clock(filed, 31 * 86_400)
     registry = world.disputing.registry
-
-    async def meet() -> int:
-        try:
-            await registry.database.transaction(lambda tx: meet_deadline(tx, filed["id"], registry.settings))
-        except Refused as refusal:
-            return refusal.status
-        return 200
-
-    return meet
+    return status_of_work(registry, lambda tx: meet_deadline(tx, filed["id"], registry.settings))
 
 
 ACTS: dict[str, FailingAct[World]] = {
@@ -144,21 +144,18 @@ ACTS: dict[str, FailingAct[World]] = {
 }
 
 
-@pytest.fixture(scope="module")
-async def stage(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FaultStage[World]]:
-    directory = tmp_path_factory.mktemp("disputes")
-    async with open_disputing(database_farm, directory, **FEW_CONNECTIONS) as disputing:
+@asynccontextmanager
+async def _open_stage(farm: DatabaseFarm, directory: Path) -> AsyncIterator[FaultStage[World]]:
+    async with open_disputing(farm, directory, **FEW_CONNECTIONS) as disputing:
         agreements = disputing.agreements
         world = World(disputing, await agreements.contractor("10000"), await agreements.provider())
         async with fault_stage(disputing.registry, world) as stage:
             yield stage
 
 
-@pytest.mark.parametrize("name", ACTS)
-async def test_whichever_statement_fails_nothing_has_changed_and_the_act_can_be_done(
-    name: str, stage: FaultStage[World]
-) -> None:
-    await stage.fail_each(ACTS[name])
+async def _prove(stage: FaultStage[World], name: str) -> None:
+    del name
     await stage.world.bonds.prove()
+
+
+DISPUTES = FailingActs("disputes", ACTS, _open_stage, _prove)

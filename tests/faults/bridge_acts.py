@@ -1,14 +1,14 @@
-"""Each statement of taking in a message of the bridge fails once: nothing has changed, and the message is applied once."""
+"""Messages of the bridge that are applied here, as rows of the table of acts whose statements fail."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID, uuid4
 
-import pytest
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.transfers.bridge import sagas, store, wrapped_store
@@ -17,7 +17,15 @@ from hansa.rooms.transfers.bridge.messages import Direction, Message, MessageTyp
 from hansa.rooms.transfers.crossing.inbox import Corridor
 from hansa.rooms.transfers.crossing.messages import Position
 from hansa.rooms.transfers.crossing.store import open_pair
-from tests.faults.unchanged import POOL_SIZE, Asking, FaultStage, fault_stage
+from tests.faults.unchanged import (
+    POOL_SIZE,
+    Asking,
+    FailingAct,
+    FailingActs,
+    FaultStage,
+    fault_stage,
+    status_of_work,
+)
 from tests.hostile.credentials import peer_of
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
@@ -44,15 +52,7 @@ class Scene:
         code = {MessageType.CANCELLED: "AGENT_BLOCKED", MessageType.RECEIPT: "COMPLETED"}.get(kind)
         proof = None if shown is None else Message(shown, terms, "CANCELLED", raw="signed here")
         message = Message(kind, terms, code, own=Position(1), proof=proof, raw="signed")
-
-        async def ask() -> int:
-            try:
-                await self.act(lambda tx: apply_message(tx, self.corridor, message))
-            except Refused as refusal:
-                return refusal.status
-            return 200
-
-        return ask
+        return status_of_work(self.purses.registry, lambda tx: apply_message(tx, self.corridor, message))
 
     def entering(self, direction: Direction) -> Terms:
         return Terms(str(uuid4()), direction, HOLDER, self.agent.did, AMOUNT, "AVT")
@@ -161,13 +161,10 @@ STEPS = {
 }
 
 
-@pytest.fixture(scope="module")
-async def stage(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[FaultStage[Scene]]:
-    directory = tmp_path_factory.mktemp("bridge")
+@asynccontextmanager
+async def _open_stage(farm: DatabaseFarm, directory: Path) -> AsyncIterator[FaultStage[Scene]]:
     settings = {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]}
-    async with open_purses(database_farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
+    async with open_purses(farm, directory, database_pool_size=POOL_SIZE, **settings) as purses:
         registry = purses.registry
         await peer_of(registry, PEER)
         await registry.database.transaction(
@@ -182,12 +179,13 @@ async def stage(
             yield stage
 
 
-@pytest.mark.parametrize("name", STEPS)
-async def test_whichever_statement_fails_nothing_has_changed_and_the_message_is_applied_once(
-    name: str, stage: FaultStage[Scene]
-) -> None:
-    await stage.fail_each((STEPS[name], {200}))
+async def _prove(stage: FaultStage[Scene], name: str) -> None:
+    del name
     await stage.world.purses.prove()
     supply = await stage.world.purses.registry.database.read(transfers.wrapped_supply)
     assert supply
     assert all(one.is_ok for one in supply), supply
+
+
+ACTS: dict[str, FailingAct[Scene]] = {name: (prepare, {200}) for name, prepare in STEPS.items()}
+BRIDGE = FailingActs("bridge", ACTS, _open_stage, _prove)
