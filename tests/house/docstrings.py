@@ -32,9 +32,17 @@ def docstrings_in(file: Path) -> Iterator[Docstring]:
 
 def docstrings_of(tree: ast.Module, file: Path) -> Iterator[Docstring]:
     """Yield the docstrings of a parsed file."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, _DOCUMENTED) and (text := ast.get_docstring(node)):
             yield Docstring(file, getattr(node, "lineno", 1), tuple(_WORD.findall(text.lower())))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the node and the statements below it. No expression has a docstring, and they are most of a tree."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _statements(child)
 
 
 def docstrings_below(folder: Path) -> list[Docstring]:

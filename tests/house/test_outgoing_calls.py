@@ -29,6 +29,8 @@ ROOMS_OF_REGISTRIES = {"federation", "auditor"}
 
 def calls_in(source: str) -> Iterator[ast.Call]:
     """Calls of the client of other hosts: its verbs on anything named `outgoing`, and every call with `named_by`."""
+    if "outgoing" not in source and "named_by" not in source:
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS:
             owner = ast.unparse(node.func.value)

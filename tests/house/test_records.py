@@ -19,7 +19,10 @@ def needs_a_dataclass(definition: ast.ClassDef) -> bool:
 
 def needless_dataclasses(source: Path) -> Iterator[str]:
     for file in sorted(source.rglob("*.py")):
-        found = [one for one in ast.walk(ast.parse(file.read_text())) if isinstance(one, ast.ClassDef)]
+        text = file.read_text()
+        if "dataclass" not in text:
+            continue
+        found = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.ClassDef)]
         bases_of_others = {
             ast.unparse(base)
             for one in found
