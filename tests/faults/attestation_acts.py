@@ -1,10 +1,9 @@
-"""Each statement of an audit cycle fails once; there is one chain, and the next cycle goes on."""
+"""An audit cycle whose statements fail: there is one chain, and the next cycle continues it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from functools import partial
 
 import asyncpg
-import pytest
 from msgspec.structs import asdict
 
 from hansa.rooms import auditor
@@ -13,6 +12,7 @@ from hansa.rooms.auditor.liabilities import hash_of, store
 from hansa.rooms.auditor.liabilities.committing import read_forest
 from hansa.rooms.auditor.liabilities.sum_tree import root_of
 from hansa_verify import AuditorKey, verify_attestations
+from tests.faults.completed import POOL_SIZE, CompletedActs, observed
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
@@ -21,14 +21,6 @@ FAULTS: tuple[Fault, ...] = by_tier((Fault.KILLED_AFTER,), tuple(Fault), tuple(F
 STEP = by_tier(3, 1, 1)
 WITHIN_SECONDS = 30
 FORGET = "SET LOCAL session_replication_role = replica; UPDATE auditor_verdict SET checked_at = '2026-01-01'"
-
-
-@pytest.fixture
-async def planned(start_registry: StartRegistry) -> AsyncIterator[tuple[TestRegistry, Plan]]:
-    registry = await start_registry(database_pool_size=2, rate_limit_reads="off")
-    observer = await asyncpg.connect(registry.database.dsn)
-    yield registry, Plan(observer)
-    await observer.close()
 
 
 async def cycle(registry: TestRegistry) -> None:
@@ -68,10 +60,15 @@ async def prove_tree(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
     assert (newest["id"], newest["liabilities_root"]) == (tree.verdict_id, hash_of(root_of(tree.blocks)))
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, fault):
-    registry, plan = planned
-    observer = plan._observer
+async def _cycle(fault: Fault, start_registry: StartRegistry) -> None:
+    registry = await start_registry(database_pool_size=POOL_SIZE, rate_limit_reads="off")
+    async with observed(registry) as (plan, observer):
+        await _fail_each(registry, plan, observer, fault)
+
+
+async def _fail_each(
+    registry: TestRegistry, plan: Plan, observer: "asyncpg.Connection[asyncpg.Record]", fault: Fault
+) -> None:
     await cycle(registry)
     await put_under_plan(registry.database, plan)
     number, had = 0, 1
@@ -96,3 +93,6 @@ async def test_a_cycle_that_fails_at_any_statement_leaves_one_chain(planned, fau
             break
         number, had = number + STEP, has
     assert number > 15
+
+
+CYCLES = CompletedActs("cycle", {fault.value: partial(_cycle, fault) for fault in FAULTS})

@@ -1,13 +1,11 @@
-"""Each statement of recording and withdrawing an authorization fails once; the card states exactly the live ones."""
+"""Recording and withdrawing an authorization whose statements fail: the card states exactly the live ones."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import asyncpg
-import pytest
-
+from tests.faults.completed import POOL_SIZE, CompletedActs, observed
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry
@@ -48,19 +46,16 @@ class World:
         return found
 
 
-@pytest.fixture
-async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
-    registry = await start_registry(database_pool_size=2, rate_limit_reads="off", rate_limit_writes="off")
+async def _record_and_withdraw(fault: Fault, start_registry: StartRegistry) -> None:
+    registry = await start_registry(
+        database_pool_size=POOL_SIZE, rate_limit_reads="off", rate_limit_writes="off"
+    )
     admin = await registry.administrator("admin_platform")
-    observer = await asyncpg.connect(registry.database.dsn)
-    yield World(registry, admin, Plan(observer))
-    await observer.close()
+    async with observed(registry) as (plan, _):
+        await _fail_each(World(registry, admin, plan), fault)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_an_authorization_is_recorded_and_withdrawn_with_its_card_or_not_at_all(
-    world: World, fault: Fault
-):
+async def _fail_each(world: World, fault: Fault) -> None:
     await put_under_plan(world.registry.database, world.plan)
     for act in ("record", "withdraw"):
         number, carried_out = 0, False
@@ -85,3 +80,8 @@ async def test_an_authorization_is_recorded_and_withdrawn_with_its_card_or_not_a
                 assert change == (1 if act == "record" else -1)
             number += 1
         assert number > 5
+
+
+AUTHORIZATIONS = CompletedActs(
+    "authorization", {fault.value: partial(_record_and_withdraw, fault) for fault in FAULTS}
+)

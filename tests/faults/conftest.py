@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from tests.faults.completed import CompletedActs
 from tests.faults.unchanged import FailingActs
 from tests.operation.conftest import founded_data, operated
 from tests.properties.scale import TIER
@@ -23,7 +24,7 @@ async def failing(
     request: pytest.FixtureRequest, database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
     """Fail each statement of an act of the table that is the parameter: `await failing(name)`."""
-    table: FailingActs[Any] = request.param
+    table: FailingActs[Any] | CompletedActs = request.param
     async with table.open_stage(database_farm, tmp_path_factory.mktemp(table.subject)) as stage:
         yield partial(table.fail, stage=stage)
 

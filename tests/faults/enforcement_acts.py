@@ -1,13 +1,13 @@
-"""Each statement of each act of enforcement fails once, by each fault there is; repeating the act completes it."""
+"""Acts of enforcement whose statements fail: repeating the act completes it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import asyncpg
-import pytest
 
+from tests.faults.completed import POOL_SIZE, CompletedActs, failures, observed
 from tests.faults.failing import Fault, Plan, in_turn, put_under_plan
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 
@@ -65,22 +65,17 @@ class World:
         return dict(await self.observer.fetchrow(_PARTS, self.agent.did))
 
 
-@pytest.fixture
-async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
-    registry = await start_registry(database_pool_size=2, rate_limit_reads="off")
+async def _fail_each(act: str, start_registry: StartRegistry) -> None:
+    registry = await start_registry(database_pool_size=POOL_SIZE, rate_limit_reads="off")
     agent, admin = await registry.agent(), await registry.administrator("admin_enforcement")
     await registry.database.transaction(lambda tx: tx.execute(_ENROL, agent.did))
-    observer = await asyncpg.connect(registry.database.dsn)
-    plan = Plan(observer)
-    await put_under_plan(registry.database, plan)
-    yield World(registry, agent, admin, plan, observer)
-    await observer.close()
+    async with observed(registry) as (plan, observer):
+        await put_under_plan(registry.database, plan)
+        await _fail_each_statement(act, World(registry, agent, admin, plan, observer))
 
 
-@pytest.mark.parametrize("act", ACTS)
-async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and_publishes_it_once(
-    act: str, world: World
-):
+async def _fail_each_statement(act: str, world: World) -> None:
+    """Each statement of an act fails once, by each fault there is; repeating the act completes it and publishes it once."""
     back = ACTS[act]
     if act == "reinstate":
         await world.complete("suspend")
@@ -89,22 +84,19 @@ async def test_whichever_statement_of_an_act_fails_repeating_it_completes_it_and
     await world.complete(back)
     world.plan.watch()
     assert (await world.ask(act))[0] == 200
-    statements = list(world.plan.listed)
-    for number, statement in enumerate(statements):
-        for fault in in_turn(number, FAULTS):
-            world.plan.watch()
-            await world.complete(back)
-            before = (await world.parts())["events"]
-            world.plan.fail(number, fault)
+    for failure in failures(world.plan, lambda number, _: in_turn(number, FAULTS)):
+        site = f"{act}, {failure}"
+        await world.complete(back)
+        before = (await world.parts())["events"]
+        with failure.happens():
             status, _ = await world.ask(act)
-            site = f"{act}, statement {number} ({statement[:60]}): {fault.value}"
-            assert world.plan.has_failed, site
-            assert status in {200, 503}, site
-            world.plan.watch()
-            await world.complete(act)
-            now = await world.parts()
-            assert {**now, "events": 0} == {**wanted, "events": 0}, site
-            # The status and the identity: each has one event of its own. What is given back later than the status
-            # is published by one more, so that the blocklist follows.
-            assert now["events"] - before in EVENTS[act], site
-    print(f"{act}: {len(statements)} statements, each failed once")
+        assert status in {200, 503}, site
+        await world.complete(act)
+        now = await world.parts()
+        assert {**now, "events": 0} == {**wanted, "events": 0}, site
+        # The status and the identity: each has one event of its own. What is given back later than the status
+        # is published by one more, so that the blocklist follows.
+        assert now["events"] - before in EVENTS[act], site
+
+
+ENFORCEMENT = CompletedActs("enforcement", {act: partial(_fail_each, act) for act in ACTS})

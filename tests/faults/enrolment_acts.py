@@ -1,14 +1,16 @@
-"""Each statement of an operator's acceptance and renewal fails once: peer and both certificates are there, or none of them."""
+"""Acceptance and renewal of an operator whose statements fail: peer and both certificates are there, or none of them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import asyncpg
-import pytest
 
 from hansa.rooms.federation.operators import renew_certificates
+from tests.faults.completed import POOL_SIZE, CompletedActs, observed
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.other_registry import let_reach
 from tests.peer_administrator import PeerAdministrator, peer_administrator
@@ -60,27 +62,24 @@ class World:
         return tuple(await self.observer.fetchrow(_STATE))  # type: ignore[arg-type]
 
 
-@pytest.fixture
-async def world(start_registry: StartRegistry) -> AsyncIterator[World]:
+@asynccontextmanager
+async def _world(start_registry: StartRegistry) -> AsyncIterator[World]:
     registry = await start_registry(
         registry_name="north",
         registry_tier="cloud-operator",
         federation_base_url="https://north.example.com:8443",
-        database_pool_size=2,
+        database_pool_size=POOL_SIZE,
         rate_limit_reads="off",
         rate_limit_writes="off",
     )
     frame = OtherFrame(registry.settings.trust_domain)
     let_reach(registry.runtime, frame)
-    observer = await asyncpg.connect(registry.database.dsn)
-    yield World(await peer_administrator(registry), frame, Plan(observer), observer)
-    await observer.close()
+    async with observed(registry) as (plan, observer):
+        yield World(await peer_administrator(registry), frame, plan, observer)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_an_acceptance_that_fails_at_any_statement_is_completed_by_the_same_command(
-    world: World, fault: Fault
-):
+async def _accept(world: World, fault: Fault) -> None:
+    """An acceptance that fails at any statement is completed by the same command."""
     await put_under_plan(world.operator.registry.database, world.plan)
     number, carried_out = 0, False
     while not carried_out:
@@ -100,10 +99,8 @@ async def test_an_acceptance_that_fails_at_any_statement_is_completed_by_the_sam
     assert number > 10
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_a_renewal_that_fails_at_any_statement_leaves_valid_certificates_and_is_completed_by_the_next(
-    world: World, fault: Fault
-):
+async def _renew(world: World, fault: Fault) -> None:
+    """A renewal that fails at any statement leaves valid certificates and is completed by the next."""
     assert await world.accept() == 201
     runtime = world.operator.registry.runtime
     await put_under_plan(runtime.database, world.plan)
@@ -129,3 +126,20 @@ async def test_a_renewal_that_fails_at_any_statement_leaves_valid_certificates_a
 async def certificates_of(world: World) -> list[Any]:
     rows = await world.observer.fetch("SELECT certificate FROM federation_identity ORDER BY kind")
     return [row["certificate"] for row in rows]
+
+
+async def _fail_each(
+    act: Callable[[World, Fault], Awaitable[None]], fault: Fault, start_registry: StartRegistry
+) -> None:
+    async with _world(start_registry) as world:
+        await act(world, fault)
+
+
+ENROLMENT = CompletedActs(
+    "enrolment",
+    {
+        f"{name}, {fault.value}": partial(_fail_each, act, fault)
+        for name, act in (("acceptance", _accept), ("renewal", _renew))
+        for fault in FAULTS
+    },
+)

@@ -1,14 +1,13 @@
-"""Each statement of a pull fails once, by each fault there is: the card arrives all the same, published once, and no lease is left."""
+"""A pull whose statements fail: the card arrives all the same, published once, and no lease is left."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import asyncpg
-import pytest
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.catalogue.pulls import CARD_PULLS
+from tests.faults.completed import POOL_SIZE, CompletedActs, failures, observed
 from tests.faults.failing import Fault, Plan, in_turn, put_under_plan
 from tests.registry import StartRegistry, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import (
@@ -23,47 +22,39 @@ FAULTS = (Fault.KILLED_AFTER, Fault.ANSWER_LOST)
 TRIES = 6
 
 
-@pytest.fixture
-async def agents() -> AsyncIterator[AgentHost]:
-    async with hosting() as listening:
-        yield listening
+async def _change_a_card(start_registry: StartRegistry) -> None:
+    """A changed card arrives after any failure, published once."""
+    async with hosting() as agents:
+        registry = await registry_that_pulls(start_registry, agents, database_pool_size=POOL_SIZE)
+        agents.serve()
+        await hosted_agent(registry, agents.url)
+        await pull_cards(registry)
+        async with observed(registry) as (plan, observer):
+            await put_under_plan(registry.database, plan)
+            await _fail_each(registry, agents, plan, observer)
 
 
-@pytest.fixture
-async def registry(start_registry: StartRegistry, agents: AgentHost) -> TestRegistry:
-    """A registry with few connections, so that a spoilt one is met again at once, and one card."""
-    started = await registry_that_pulls(start_registry, agents, database_pool_size=2)
-    agents.serve()
-    await hosted_agent(started, agents.url)
-    await pull_cards(started)
-    return started
-
-
-async def test_a_changed_card_arrives_whichever_statement_fails_and_however(
-    registry: TestRegistry, agents: AgentHost, observer: "asyncpg.Connection[asyncpg.Record]"
-):
-    plan = Plan(observer)
-    await put_under_plan(registry.database, plan)
+async def _fail_each(
+    registry: TestRegistry,
+    agents: AgentHost,
+    plan: Plan,
+    observer: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
     agents.serve(description="Listed.")
     await _let_be_due(observer)
     plan.watch()
     await pull_cards(registry)
-    statements = list(plan.listed)
-    assert [statement for statement in statements if statement.startswith("UPDATE catalogue_card")]
+    assert [statement for statement in plan.listed if statement.startswith("UPDATE catalogue_card")]
     published = await _published(observer)
-    for number, statement in enumerate(statements):
-        for fault in in_turn(number, FAULTS):
-            site = f"statement {number} ({statement[:60]}), {fault.value}"
-            agents.serve(description=site)
-            await _let_be_due(observer)
-            plan.fail(number, fault)
+    for failure in failures(plan, lambda number, _: in_turn(number, FAULTS)):
+        site = str(failure)
+        agents.serve(description=site)
+        await _let_be_due(observer)
+        with failure.happens():
             await _pull(registry)
-            assert plan.has_failed, site
-            plan.watch()
-            await _pull_until_done(registry, observer, site)
-            published += 1
-            assert await _published(observer) == published, site
-    print(f"{len(statements)} statements, each failed once")
+        await _pull_until_done(registry, observer, site)
+        published += 1
+        assert await _published(observer) == published, site
 
 
 async def _pull(registry: TestRegistry) -> None:
@@ -99,3 +90,6 @@ async def _let_be_due(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 async def _published(observer: "asyncpg.Connection[asyncpg.Record]") -> int:
     return await observer.fetchval("SELECT count(*) FROM journal_event WHERE event_type = 'AgentCardPulled'")
+
+
+PULLS = CompletedActs("pull", {"a changed card": _change_a_card})

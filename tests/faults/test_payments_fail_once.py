@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 
 from tests.faults.acts import Outcome
-from tests.faults.failing import Fault, Plan, put_under_plan
+from tests.faults.completed import faults_of_commits
+from tests.faults.failing import Plan, put_under_plan
 from tests.faults.payment_acts import PAYMENT_ACTS, PaymentAct, PaymentAsking, PaymentWorld
 from tests.payment_proof import prove_tokens
 from tests.properties.proof import prove_book, prove_supply
-from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, open_registry
 
 # What is written for good by these: their lost answers are the ones that leave something behind.
@@ -55,7 +55,7 @@ async def test_whichever_statement_fails_the_token_is_in_one_state_and_a_repetit
     world, plan, observer = stage
     statements = await _undisturbed(act, world, plan)
     for number, statement in enumerate(statements):
-        for fault in _faults(statement):
+        for fault in faults_of_commits(statement, COMMITTING):
             site = f"{act}, statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
             before = await _states(observer)
             asked = await act.prepare(world)
@@ -74,13 +74,6 @@ async def test_whichever_statement_fails_the_token_is_in_one_state_and_a_repetit
     await prove_book(observer)
     await prove_supply(world.registry.supply)
     print(f"{act}: {len(statements)} statements, each failed once")
-
-
-def _faults(statement: str) -> tuple[Fault, ...]:
-    """How a statement fails here: for each commit by the faults that differ most, else by each fault."""
-    is_committing = any(words in statement for words in COMMITTING)
-    few = (Fault.REFUSED, Fault.ANSWER_LOST) if is_committing else (Fault.REFUSED,)
-    return by_tier(few, tuple(Fault), tuple(Fault))
 
 
 async def _undisturbed(act: PaymentAct, world: PaymentWorld, plan: Plan) -> list[str]:

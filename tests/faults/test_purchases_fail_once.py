@@ -16,12 +16,12 @@ import pytest
 from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.settlement_worker import resume_settlements
-from tests.faults.failing import Fault, Plan, put_under_plan
+from tests.faults.completed import faults_of_commits
+from tests.faults.failing import Plan, put_under_plan
 from tests.outside import Host, host
 from tests.paying import Payments
 from tests.payment_proof import open_tokens, prove_tokens
 from tests.properties.proof import prove_book, prove_supply
-from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, open_registry
 from tests.running_jobs import run_due, time_passes
 
@@ -138,7 +138,7 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
     monkeypatch.setattr(purchase, "SETTLED_WITHIN_SECONDS", SETTLED_WITHIN_SECONDS)
     statements = await _undisturbed(market)
     for number, statement in enumerate(statements):
-        for fault in _faults(statement):
+        for fault in faults_of_commits(statement):
             site = f"statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
             paid, called = await market.paid(), len(market.called_with)
             key = market.new_key()
@@ -161,12 +161,6 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
     await prove_book(market.observer)
     await prove_supply(market.payments.registry.supply)
     print(f"purchase: {len(statements)} statements, each failed once")
-
-
-def _faults(statement: str) -> tuple[Fault, ...]:
-    """How a statement fails here: each commit by the faults that differ most, else by each fault."""
-    few = (Fault.REFUSED, Fault.ANSWER_LOST) if "COMMIT" in statement else (Fault.REFUSED,)
-    return by_tier(few, tuple(Fault), tuple(Fault))
 
 
 def _require_same_purchase(first: httpx2.Response, repeated: dict[str, Any], site: str) -> None:

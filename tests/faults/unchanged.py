@@ -17,6 +17,7 @@ import pytest
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
+from tests.faults.completed import CompletedActs
 from tests.faults.failing import Fault, Plan, put_under_plan
 from tests.properties.proof import prove_book
 from tests.registry import DatabaseFarm, TestRegistry
@@ -102,7 +103,7 @@ class FailingActs(Generic[World]):
         await self.prove(stage, name)
 
 
-def rows_of(*tables: FailingActs[Any]) -> list[Any]:
+def rows_of(*tables: FailingActs[Any] | CompletedActs) -> list[Any]:
     """Return the parameters `failing` and `name` of a test, one row for each act."""
     return [
         pytest.param(table, name, id=f"{table.subject}: {name}") for table in tables for name in table.acts

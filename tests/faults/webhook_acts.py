@@ -1,14 +1,13 @@
-"""Each statement of sending a delivery fails once, by each fault there is: it arrives all the same, with one id, and ends."""
+"""Sending a delivery whose statements fail: it arrives all the same, with one id, and ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import asyncpg
-import pytest
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.notifications.webhooks import WEBHOOKS, WebhookEvent, enqueue_webhook
+from tests.faults.completed import POOL_SIZE, CompletedActs, failures, observed
 from tests.faults.failing import Fault, Plan, in_turn, put_under_plan
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestRegistry
@@ -25,46 +24,38 @@ STATUSES = by_tier((200,), (200, 500), (200, 500))
 TRIES = 6
 
 
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as listening:
-        yield listening
+async def _deliver(start_registry: StartRegistry) -> None:
+    """A delivery arrives after any failure, with one id."""
+    async with receiving() as receiver:
+        registry = await registry_that_may_call(start_registry, receiver, database_pool_size=POOL_SIZE)
+        await hook(await registry.developer(), receiver.url)
+        async with observed(registry) as (plan, observer):
+            await put_under_plan(registry.database, plan)
+            await _fail_each(registry, receiver, plan, observer)
 
 
-@pytest.fixture
-async def registry(start_registry: StartRegistry, receiver: Receiver) -> TestRegistry:
-    """A registry with few connections, so that a spoilt one is met again at once."""
-    started = await registry_that_may_call(start_registry, receiver, database_pool_size=2)
-    await hook(await started.developer(), receiver.url)
-    return started
-
-
-async def test_a_delivery_arrives_whichever_statement_fails_and_however(
-    registry: TestRegistry, receiver: Receiver, observer: "asyncpg.Connection[asyncpg.Record]"
-):
-    plan = Plan(observer)
-    await put_under_plan(registry.database, plan)
+async def _fail_each(
+    registry: TestRegistry,
+    receiver: Receiver,
+    plan: Plan,
+    observer: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
     await _queue(observer)
     plan.watch()
     await send_due(registry.runtime)
-    statements = list(plan.listed)
-    assert [statement for statement in statements if statement.startswith("COMMIT")]
-    for number, statement in enumerate(statements):
-        for fault in in_turn(number, FAULTS):
-            for status in STATUSES:
-                site = f"statement {number} ({statement[:60]}), {fault.value}, answer {status}"
-                receiver.received.clear()
-                receiver.status = status
-                await _queue(observer)
-                plan.fail(number, fault)
+    assert [statement for statement in plan.listed if statement.startswith("COMMIT")]
+    for failure in failures(plan, lambda number, _: in_turn(number, FAULTS)):
+        for status in STATUSES:
+            site = f"{failure}, answer {status}"
+            receiver.received.clear()
+            receiver.status = status
+            await _queue(observer)
+            with failure.happens():
                 await _send(registry)
-                assert plan.has_failed, site
-                plan.watch()
-                receiver.status = 200
-                await _send_until_done(registry, observer, site)
-                assert len({got.id for got in receiver.received}) == 1, site
-                assert 1 <= len(receiver.received) <= 3, site
-    print(f"{len(statements)} statements x {len(STATUSES)} answers, each failed once")
+            receiver.status = 200
+            await _send_until_done(registry, observer, site)
+            assert len({got.id for got in receiver.received}) == 1, site
+            assert 1 <= len(receiver.received) <= 3, site
 
 
 async def _queue(observer: "asyncpg.Connection[asyncpg.Record]") -> None:
@@ -102,3 +93,6 @@ async def _send_until_done(
         if tuple(stands) == (True, 0, 0):
             return
     raise AssertionError(f"{site}: {stands}")
+
+
+WEBHOOKS_SENT = CompletedActs("webhook", {"a delivery": _deliver})
