@@ -4,15 +4,19 @@ import itertools
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pyotp
 
 from hansa.doors.console.access import new_form_key
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import catalogue
+from hansa.rooms import catalogue, people
+from hansa.rooms.people.oauth.clients import register_client
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.connections import REDIRECT, pkce
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
 
 BACKUP_CODE = "00000000000000000000"
@@ -250,6 +254,36 @@ async def _capability(stage: Any) -> FilledForm:
     return await _proved(stage, permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")
 
 
+def authorization_query(stage: Any) -> dict[str, str]:
+    """The parameters of a client that asks for access."""
+    runtime = stage.registry.runtime
+    client = register_client(runtime.tokens, runtime.settings, [REDIRECT], "Staged")
+    return {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": REDIRECT,
+        "code_challenge": pkce()[1],
+        "code_challenge_method": "S256",
+    }
+
+
+async def _refused_access(stage: Any) -> FilledForm:
+    """The consent of the newest browser session of the staged developer."""
+    runtime = stage.registry.runtime
+    asked = await people.read_request(runtime, list(authorization_query(stage).items()))
+    row = await stage.registry.database.read(
+        lambda tx: tx.fetchrow(
+            "SELECT s.id, clock_timestamp() AS now FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
+            " WHERE d.email = $1 AND s.browser_token_hash IS NOT NULL AND s.ended_at IS NULL ORDER BY s.opened_at DESC",
+            stage.developer.email,
+        )
+    )
+    session, now = (row["id"], row["now"]) if row else (uuid4(), datetime.now(UTC))
+    return await _keyed(
+        stage, request=people.seal_request(runtime.seal, asked, session, now), decision="refuse"
+    )
+
+
 CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /login": _login,
     "POST /logout": _empty,
@@ -271,6 +305,13 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/terms": lambda stage: _keyed(stage, tos_version=stage.registry.settings.tos_version),
     "POST /account/api-keys": _key,
     "POST /account/api-keys/{key_id:int}/revoke": _keyed,
+    "POST /oauth/authorize": _refused_access,
+    "POST /account/connections/{connection_id:uuid}/limits": lambda stage: _proved(
+        stage, per_call="0", per_day="0", ask_above="0"
+    ),
+    "POST /account/connections/{connection_id:uuid}/end": _keyed,
+    "POST /account/approvals/{approval_id:uuid}/approve": _keyed,
+    "POST /account/approvals/{approval_id:uuid}/deny": _keyed,
     "POST /account/webhooks": _webhook,
     "POST /account/webhooks/{webhook_id}/test": _keyed,
     "POST /account/webhooks/{webhook_id}/deliveries/{delivery_id}/resend": _keyed,

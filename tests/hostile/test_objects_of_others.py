@@ -22,7 +22,7 @@ OF_AGENTS_AND_THEIR_OWNERS = {
     "did", "agent_did", "card_id", "approval_id", "capability_id", "contract_id", "dispute_id", "token_id", "address",
     "transfer_id", "saga_id",
 }  # fmt: skip
-OF_DEVELOPERS = {"key_id", "session_id", "webhook_id", "delivery_id"}
+OF_DEVELOPERS = {"connection_id", "key_id", "session_id", "webhook_id", "delivery_id"}
 OF_THE_REGISTRY = {
     "licence_id", "developer_id", "invite_id", "job_id", "lid", "peer_id", "settlement_id", "authorization_id", "code", "name",
     "currency",
@@ -43,6 +43,7 @@ FOR_REGISTRIES = {"GET /api/v1/events/aggregate/{did}"}
 ABSENT_ALREADY = {
     "POST /account/sessions/{session_id:uuid}/end",
     "POST /account/api-keys/{key_id:int}/revoke",
+    "POST /account/connections/{connection_id:uuid}/end",
     "POST /account/webhooks/{webhook_id}/delete",
 }
 """A form that ends something leads back to the list, whether or not it was there."""

@@ -16,7 +16,9 @@ CARRIED_OUT = {"2xx", "303", "409", "422"}
 # Each with the reason for which it stays open.
 OPEN_TO_SUSPENDED = {
     "DELETE /api/v1/auth/api-keys/{key_id}": "ends a credential",
+    "DELETE /api/v1/auth/connections/{connection_id}": "ends a credential",
     "DELETE /api/v1/auth/sessions/{session_id}": "ends a credential",
+    "POST /account/connections/{connection_id:uuid}/end": "ends a credential",
     "POST /account/api-keys/{key_id:int}/revoke": "ends a credential",
     "POST /account/change-password": "secures the login",
     "POST /account/deletion/cancel": "belongs to the deletion of the account",

@@ -24,9 +24,17 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.codes import close_seed
+from tests.connections import REDIRECT
 from tests.hostile import federation_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
-from tests.hostile.console_forms import BACKUP_CODE, CONSOLE_FORMS, FilledForm, form_key, headers_of_a_page
+from tests.hostile.console_forms import (
+    BACKUP_CODE,
+    CONSOLE_FORMS,
+    FilledForm,
+    authorization_query,
+    form_key,
+    headers_of_a_page,
+)
 from tests.hostile.peer_signing import statement_of_totals
 from tests.images import png
 from tests.licences import TestGenesis
@@ -230,6 +238,20 @@ async def _pending_approval(stage: Stage) -> str:
             stage.agent.did,
             stage.payee.did,
             next(_numbers),
+        )
+    )
+    return str(made)
+
+
+async def _connection_to_end(stage: Stage) -> str:
+    """A connected client of the staged developer; those of earlier requests end, so that there is room for it."""
+    made = await stage.registry.database.transaction(
+        lambda tx: tx.fetchval(
+            "WITH ended AS (UPDATE people_grant SET ended_at = now(), ended_because = 'revoked' WHERE ended_at IS NULL)"
+            " INSERT INTO people_grant (developer_id, client_id, client_name, scopes, per_call, per_day, ask_above, ends_at)"
+            " SELECT id, 'hcl_staged', 'Staged', '{mcp:read}', 5, 10, 1, now() + interval '1 day' FROM people_developer"
+            " WHERE email = $1 RETURNING id",
+            stage.developer.email,
         )
     )
     return str(made)
@@ -572,6 +594,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{dispute_id}/ruling": _dispute("ruling", "VOTING"),
     "{dispute_id}": _dispute("", "OPEN"),
     "{approval_id:uuid}": _pending_approval,
+    "{connection_id}": _connection_to_end,
+    "{connection_id:uuid}": _connection_to_end,
     "{capability_id:uuid}": _capability_to_use,
     "{key_id}": _key_to_revoke,
     "{key_id:int}": _key_to_revoke,
@@ -632,6 +656,7 @@ _FORMS = {
 }
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
+    "GET /oauth/authorize": authorization_query,
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},
@@ -800,6 +825,26 @@ async def _new_password(stage: Stage) -> WellFormed:
 async def _agent_token(stage: Stage) -> WellFormed:
     made = stage.agent.created
     return WellFormed("", "", form={"username": made["client_id"], "password": made["client_secret"]})
+
+
+async def _client_credentials(stage: Stage) -> WellFormed:
+    filled = await _agent_token(stage)
+    assert filled.form is not None
+    client_id, client_secret = filled.form["username"], filled.form["password"]
+    form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
+    return dataclasses.replace(filled, form=form)
+
+
+async def _revocation(stage: Stage) -> WellFormed:
+    return WellFormed("", "", form={"token": "hrt_unknown", "client_id": "hcl_unknown"})
+
+
+async def _client(stage: Stage) -> WellFormed:
+    return WellFormed("", "", json={"redirect_uris": [REDIRECT], "client_name": "Staged"})
+
+
+async def _lower_limit(stage: Stage) -> WellFormed:
+    return WellFormed("", "", json={"limits": {"per_call": "0"}})
 
 
 async def _bootstrap_request(stage: Stage) -> WellFormed:
@@ -1236,6 +1281,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/auth/2fa/recover": _recovery_from_a_lost_app,
     "POST /api/v1/auth/2fa/validate": _second_step,
     "POST /api/v1/auth/agent/token": _agent_token,
+    "POST /oauth/token": _client_credentials,
+    "POST /oauth/revoke": _revocation,
+    "POST /oauth/register": _client,
+    "PATCH /api/v1/auth/connections/{connection_id}": _lower_limit,
     "POST /api/v1/auth/api-keys": _api_key,
     "POST /api/v1/admin/invite-codes/generate": _invitations,
     "POST /api/v1/admin/federation/licence-keys": _admission,

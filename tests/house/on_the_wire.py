@@ -64,6 +64,7 @@ _.approved_at
 _.apy_percent
 _.as_of
 _.as_of_event_seq
+_.ask_above
 _.asked
 _.asked_at
 _.assertion_method
@@ -81,7 +82,9 @@ _.auditor_kids
 _.authentication
 _.authority
 _.authorization
+_.authorization_endpoint
 _.authorization_id
+_.authorization_response_iss_parameter_supported
 _.authorization_servers
 _.authorizations
 _.authorize
@@ -163,11 +166,16 @@ _.claimed_amount
 _.claimed_damages
 _.claims
 _.client
+_.client_host
 _.client_id
+_.client_id_metadata_document_supported
+_.client_name
 _.client_secret
 _.closed_at
 _.code
+_.code_challenge_methods_supported
 _.code_prefix
+_.code_verifier
 _.codes
 _.collected
 _.collector
@@ -182,6 +190,7 @@ _.completed_at
 _.compliance
 _.components
 _.computed_at
+_.connection_id
 _.consecutive_failures
 _.context
 _.contract
@@ -229,6 +238,7 @@ _.decimals
 _.declared
 _.declared_at
 _.defendant_did
+_.deleted
 _.deleted_at
 _.deliverable
 _.deliverables
@@ -281,6 +291,7 @@ _.encircled
 _.encircled_only
 _.ended_because
 _.endpoints
+_.ends_at
 _.enforce
 _.enrolled_at
 _.entries
@@ -288,6 +299,7 @@ _.entry
 _.epoch
 _.error
 _.error_code
+_.error_description
 _.error_message
 _.error_reason
 _.errors
@@ -357,6 +369,7 @@ _.genesis_grant_enabled
 _.grade
 _.grant_ref
 _.grant_type
+_.grant_types
 _.grant_types_supported
 _.granted
 _.grants
@@ -472,6 +485,7 @@ _.licence_lists
 _.lid
 _.lifecycle
 _.limit
+_.limits
 _.links
 _.liquid_balance
 _.list
@@ -593,6 +607,8 @@ _.peer_id
 _.peer_tx_id
 _.peer_type
 _.peers
+_.per_call
+_.per_day
 _.per_day_max
 _.per_tx_max
 _.per_user
@@ -668,12 +684,15 @@ _.recover_margin
 _.recovery_key
 _.recovery_keys
 _.recovery_keys_version
+_.redirect_uri
+_.redirect_uris
 _.ref
 _.reference
 _.referrals
 _.refresh_token
 _.refused
 _.refuses
+_.registration_endpoint
 _.registry
 _.registry_card
 _.registry_card_version
@@ -705,6 +724,8 @@ _.resource
 _.resource_documentation
 _.resource_name
 _.resources
+_.response_modes_supported
+_.response_types
 _.response_types_supported
 _.restrict_below
 _.result_type
@@ -715,6 +736,8 @@ _.retired_at_id
 _.retired_at_size
 _.retry_at
 _.review_by
+_.revocation_endpoint
+_.revocation_endpoint_auth_methods_supported
 _.revoked
 _.revoked_at
 _.revoked_count
@@ -741,6 +764,7 @@ _.schema_revision
 _.scheme
 _.scope
 _.scopes
+_.scopes_supported
 _.score
 _.scores
 _.sealed
@@ -860,10 +884,12 @@ _.to_currency
 _.token
 _.token_aud
 _.token_endpoint
+_.token_endpoint_auth_method
 _.token_endpoint_auth_methods_supported
 _.token_id
 _.token_typ
 _.token_type
+_.token_type_hint
 _.tokens
 _.tokens_destroyed
 _.tokens_fees_collected

@@ -41,6 +41,8 @@ DECIDED = {
     "POST /api/v1/auth/api-keys": "makes a key that is no broader",
     "DELETE /api/v1/auth/api-keys/{key_id}": "ends a credential",
     "DELETE /api/v1/auth/sessions/{session_id}": "ends a credential",
+    "DELETE /api/v1/auth/connections/{connection_id}": "ends a connected client",
+    "PATCH /api/v1/auth/connections/{connection_id}": "lowers limits; higher ones need a login session and the password",
     "POST /api/v1/developers/webhooks": "the secret signs deliveries to this webhook and opens no route",
     "POST /api/v1/developers/webhooks/{webhook_id}/rotate-secret": "the same secret, replaced",
     "POST /api/v1/developers/webhooks/{webhook_id}/test": "names an event of a test",

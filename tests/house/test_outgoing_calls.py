@@ -20,6 +20,7 @@ NAMED = {
     "rooms/federation/crossing/licence_round.py": NamedBy.OPERATOR,  # issuers of verified licences
     "rooms/federation/invitations/accepting.py": NamedBy.OPERATOR,  # the registry of an invitation
     "rooms/federation/peers/meeting.py": NamedBy.OPERATOR,  # peers, and registries that are to become peers
+    "rooms/people/oauth/documents.py": NamedBy.USER,  # metadata documents of clients
     "rooms/notifications/webhooks/sending.py": NamedBy.USER,  # webhooks
 }
 

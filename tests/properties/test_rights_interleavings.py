@@ -191,7 +191,7 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
     payer, payee = [f"did:hansa:hansa.local:{uuid4()}" for _ in range(2)]
     acting = Agent(payer, OWNER, ROLES, permissions_of(ROLES), is_governed=False)
     terms = Terms(("teg.transfer",), None, None, None, None, False, "AVT", parse_amount("10"), None)
-    spending = agents.Payment(payee, parse_amount("6"), "AVT", "teg.transfer", "teg.transfer").spending
+    payment = agents.Payment(payee, parse_amount("6"), "AVT", "teg.transfer", "teg.transfer")
 
     async def set_up(tx: Tx) -> Scene:
         for did in (payer, payee):
@@ -203,7 +203,7 @@ async def set_scene(registry: TestRegistry, meeting: Meeting) -> Scene:
         approval = None
         if meeting.policy:
             await put_policy(tx, payer, meeting.policy)
-            approval = (await agents.request_approval(tx, payer, spending, "AVT")).id
+            approval = (await agents.ask_owner(tx, acting, payment)).id
         scene = Scene(settings, payer, payee, approval, capability)
         if meeting.is_approved:
             await scene.decide(is_approved=True)(tx)

@@ -33,7 +33,8 @@ from hansa.rooms import people
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
-TARGET_MAX_CHARACTERS = 2000
+# A request of a connected client, which the login leads back to, holds the signed metadata of the client.
+TARGET_MAX_CHARACTERS = 8000
 
 
 class LoginFields(LazyModel):

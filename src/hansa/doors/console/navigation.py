@@ -18,6 +18,7 @@ LINKS = (
     Link("/account/agents", "Agents"),
     Link("/account/wallets", "Wallets"),
     Link("/account/api-keys", "API keys"),
+    Link("/account/connections", "Connections"),
     Link("/account/webhooks", "Webhooks"),
     Link("/account/requests", "Requests"),
     Link("/account/security", "Security"),

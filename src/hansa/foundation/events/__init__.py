@@ -78,6 +78,7 @@ from hansa.foundation.events.ledger import (
     UnitsWrapped,
     ledger_key,
 )
+from hansa.foundation.events.people import ConnectionEnded, ConnectionGranted
 from hansa.foundation.events.reputation import (
     BondDeposited,
     BondReleased,
@@ -109,6 +110,8 @@ __all__ = [
     "BondReleaseStarted",
     "BondReleased",
     "BondSlashed",
+    "ConnectionEnded",
+    "ConnectionGranted",
     "ContractAccepted",
     "ContractCancelled",
     "ContractChangesRequested",

@@ -5,12 +5,14 @@ from hansa.foundation.plumbing.room import Room
 from hansa.foundation.plumbing.web import idempotency, limits
 from hansa.foundation.plumbing.web.caller import (
     AGENT_CHECK,
+    AGENT_SIGN_IN,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
     LAST_READ_AGENT,
     LICENCE_CHECK,
     PASSWORD_SETTER_CHECK,
     SERVICE_CHECK,
+    SPENT_UNDER_GRANTS,
 )
 from hansa.foundation.plumbing.web.peer_caller import PEER_CHECK
 
@@ -35,10 +37,12 @@ PLUMBING = Room(
     offers=(
         DEVELOPER_CHECK,
         AGENT_CHECK,
+        AGENT_SIGN_IN,
         LAST_READ_AGENT,
         PASSWORD_SETTER_CHECK,
         LICENCE_CHECK,
         SERVICE_CHECK,
+        SPENT_UNDER_GRANTS,
         PEER_CHECK,
         IS_DEVELOPER_SUSPENDED,
     ),

@@ -18,7 +18,7 @@ from hansa.rooms.agents.capabilities.issue import issue as issue_capability
 from hansa.rooms.agents.capabilities.reading import delegations
 from hansa.rooms.agents.capabilities.schemas import CapabilityIn, CapabilityOut, CaveatsIn
 from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssuedOut
-from hansa.rooms.agents.check import active_agent
+from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
@@ -37,6 +37,7 @@ from hansa.rooms.agents.payment import (
     PAYMENT_REFUSALS,
     HeldBudget,
     Payment,
+    ask_owner,
     clear_payment,
     hold_budget,
     pays_plainly,
@@ -58,9 +59,8 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
-    request_approval,
 )
-from hansa.rooms.agents.spending.approvals import approvals_of
+from hansa.rooms.agents.spending.approvals import approvals_of, own_approval
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
@@ -126,8 +126,11 @@ __all__ = [
     "Wallet",
     "act_as",
     "act_token",
+    "acting_under",
     "active_agent",
+    "agent_of_access",
     "approvals_of",
+    "ask_owner",
     "authz_of",
     "clear_payment",
     "create_agent",
@@ -152,6 +155,7 @@ __all__ = [
     "of_developer",
     "of_person",
     "own_agent",
+    "own_approval",
     "own_or_new_key",
     "owner_of",
     "owners_of",
@@ -162,7 +166,6 @@ __all__ = [
     "receive_address",
     "reinstate",
     "replace_authz",
-    "request_approval",
     "require_of_others",
     "restore_mtls",
     "return_budget",

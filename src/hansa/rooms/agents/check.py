@@ -12,11 +12,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 from fastapi import Depends
 
+from hansa.foundation.plumbing.keys.access_tokens import AccessClaims
 from hansa.foundation.plumbing.keys.tokens import Claims, TokenKind
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.web.caller import Agent, agent_caller
+from hansa.foundation.plumbing.web.caller import Agent, Grant, agent_caller
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
@@ -135,6 +136,32 @@ async def active_agent(tx: Tx, did: str) -> Agent:
     bearer = (await store.find_bearers(tx, [did])).get(did)
     rules.require_active(bearer.status if bearer else "revoked")
     assert bearer is not None
+    roles = tuple(bearer.roles)
+    return Agent(bearer.did, bearer.developer_id, roles, permissions_of(roles), bearer.is_governed)
+
+
+async def acting_under(tx: Tx, did: str, developer_id: int, grant: Grant) -> Agent:
+    """The agent of a person under the grant of a connected client: always governed.
+
+    Raises: Unauthorized, where it is not the person's any more, AgentSuspended, AgentRevoked.
+    """
+    agent = await active_agent(tx, did)
+    if agent.developer_id != developer_id:
+        raise Unauthorized
+    return Agent(did, developer_id, agent.roles, agent.permissions, is_governed=True, grant=grant)
+
+
+async def agent_of_access(runtime: Runtime, claims: AccessClaims) -> Agent:
+    """The agent of an access token that it got with its own secret, as it stands now.
+
+    Raises: Unauthorized, AgentSuspended, AgentRevoked.
+    """
+    bearer = await _bearers_of(runtime.database).find(claims.subject)
+    if bearer is None or claims.session is None or claims.expires_at <= bearer.read_at.timestamp():
+        raise Unauthorized
+    if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
+        raise Unauthorized
+    rules.require_active(bearer.status)
     roles = tuple(bearer.roles)
     return Agent(bearer.did, bearer.developer_id, roles, permissions_of(roles), bearer.is_governed)
 

@@ -3,7 +3,12 @@
 from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
-from hansa.foundation.plumbing.web.caller import AGENT_CHECK, LAST_READ_AGENT
+from hansa.foundation.plumbing.web.caller import (
+    AGENT_CHECK,
+    AGENT_SIGN_IN,
+    LAST_READ_AGENT,
+    SPENT_UNDER_GRANTS,
+)
 from hansa.rooms import catalogue, journal
 
 from .account_end import ACCOUNT_END_OF_AGENTS
@@ -15,7 +20,8 @@ from .grants import forget_sites, pay_owed_grants
 from .grants_store import HAS_OWED_GRANT
 from .keys import newest_keys
 from .routes import router
-from .spending import forget_approvals
+from .sign_in import sign_in
+from .spending import forget_approvals, spent_under_grants
 from .status import lock_owner_and_status, owned_among
 
 ROOM = Room(
@@ -52,7 +58,9 @@ ROOM = Room(
     offers=(REQUIRE_UNBOUND,),
     fills=(
         AGENT_CHECK.filled_with(check_agent),
+        AGENT_SIGN_IN.filled_with(sign_in),
         LAST_READ_AGENT.filled_with(last_read_agent),
+        SPENT_UNDER_GRANTS.filled_with(spent_under_grants),
         journal.OWNED_AMONG.filled_with(owned_among),
         catalogue.LOCK_AGENT.filled_with(lock_owner_and_status),
         catalogue.AGENT_KEYS.filled_with(newest_keys),

@@ -1,7 +1,8 @@
-"""May this agent pay that: its roles, the capability it shows, and its owner's policy, judged in the payment's commit.
+"""May this agent pay that: its roles, the capability it shows, its owner's policy and the grant of a connected client.
 
-A capability lends a permission and bounds the payment; it never pays with the money of anybody but the agent itself.
-Locks: the tree of the capability, then the policy, then whatever the payment touches.
+All are judged in the payment's commit. A capability lends a permission and bounds the payment; it never pays with the money
+of anybody but the agent itself. Locks: the tree of the capability, then the policy, then the grant, then whatever the
+payment touches.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +35,16 @@ from .capabilities.errors import (
     CaveatViolated,
     DelegatorMayNot,
 )
-from .spending import Clearance, Spending, clear_spending, preview_spending, return_spending
+from .spending import (
+    Approval,
+    Clearance,
+    Spending,
+    clear_spending,
+    preview_spending,
+    request_approval,
+    return_grant_spending,
+    return_spending,
+)
 from .spending.errors import ApprovalForAnother, OverDayLimit, OverPaymentLimit, PayeeNotAllowed
 
 PAYMENT_REFUSALS: tuple[type[Refused], ...] = (
@@ -66,11 +76,21 @@ class Payment:
     approval_id: UUID | None = None
     capability_token: str | None = field(default=None, repr=False)
     request_scope: bytes | None = None
+    is_bound: bool = False
+    """The spend policy counted it when the agent bound itself to pay; a grant alone judges it now."""
 
-    @property
-    def spending(self) -> Spending:
-        """The payment as a spend policy sees it."""
-        return Spending(self.payee, self.amount, self.approval_id, self.request_scope)
+    def spending_by(self, agent: Agent) -> Spending:
+        """The payment as a spend policy and the agent's grant see it."""
+        return Spending(
+            self.payee,
+            self.amount,
+            agent.grant_id,
+            agent.grant.client if agent.grant else None,
+            self.approval_id,
+            self.request_scope,
+            operation=self.operation,
+            is_bound=self.is_bound,
+        )
 
     @property
     def use(self) -> Use:
@@ -89,6 +109,8 @@ class HeldBudget(msgspec.Struct, frozen=True):
     is_counted: bool
     """Whether a spend policy counted it."""
     capability_id: UUID | None
+    grant_id: UUID | None = None
+    """The grant that counted it."""
 
 
 async def clear_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
@@ -111,12 +133,12 @@ async def hold_budget(tx: Tx, agent: Agent, payment: Payment, settings: Settings
             held = await held_for_use(tx, payment.capability_token, agent.did)
             _judge(agent, payment, held, settings)
             chain = held
-    clearance, is_counted = await clear_spending(tx, agent.did, payment.spending)
+    clearance, is_counted = await clear_spending(tx, agent, payment.spending_by(agent))
     if clearance is Clearance.NEEDS_APPROVAL:
         return None
     if chain is not None:
         await spend(tx, chain, payment.amount)
-    return HeldBudget(is_counted, chain.leaf.id if chain else None)
+    return HeldBudget(is_counted, chain.leaf.id if chain else None, agent.grant_id)
 
 
 async def return_budget(
@@ -130,6 +152,13 @@ async def return_budget(
         await return_spent(tx, held.capability_id, amount, is_unused=is_unused)
     if held.is_counted:
         await return_spending(tx, did, held_at, amount)
+    if held.grant_id is not None:
+        await return_grant_spending(tx, held.grant_id, held_at, amount)
+
+
+async def ask_owner(tx: Tx, agent: Agent, payment: Payment) -> Approval:
+    """Ask the agent's owner about a payment that needs the approval. Raises: ApprovalsPending, OverPaymentLimit."""
+    return await request_approval(tx, agent.did, payment.spending_by(agent), payment.currency)
 
 
 async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Settings) -> Clearance:
@@ -137,7 +166,7 @@ async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Sett
     if payment.capability_token is not None and settings.agent_delegation_mode == "enforce":
         chain = await found_for_use(tx, payment.capability_token, agent.did)
         _judge(agent, payment, chain, settings)
-    return await preview_spending(tx, agent.did, payment.spending)
+    return await preview_spending(tx, agent, payment.spending_by(agent))
 
 
 def _judge(agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> None:

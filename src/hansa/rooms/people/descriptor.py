@@ -13,6 +13,13 @@ from .deletion import HAS_DUE, carry_out_due
 from .deletion import router as deletion_router
 from .expiry import forget_ended
 from .invites import router as invites_router
+from .oauth import (
+    CONNECTIONS_FOLLOW,
+    CONNECTIONS_OF_AGENTS,
+    connections_router,
+    end_past_grants,
+    oauth_router,
+)
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
 from .routes import router
 from .two_factor import SEALED_SEEDS
@@ -25,9 +32,14 @@ ROOM = Room(
         Routes(500, audit_log_router),
         Routes(600, deletion_router),
         Routes(700, invites_router),
+        Routes(750, connections_router),
+        Routes(3150, oauth_router, at_root=True),
     ),
+    reactors=(CONNECTIONS_FOLLOW,),
     jobs=(
         FORGOTTEN_PASSWORDS,
+        CONNECTIONS_OF_AGENTS,
+        sweep("people: end past connections", 60, end_past_grants),
         sweep_with_runtime(
             "people: carry out deletions",
             60,
@@ -48,6 +60,7 @@ ROOM = Room(
             "beta_invite_required",
             "documents_version",
             "email_verification_required",
+            "oauth_redirect_schemes",
             "registry_name",
             "tos_consent_required",
             "tos_version",

@@ -177,7 +177,7 @@ async def _ask(tx: Tx, payer: Payer, line: Line) -> agents.Approval:
     clearance = await agents.clear_payment(tx, payer.agent, line.payment, payer.settings)
     if clearance is not agents.Clearance.NEEDS_APPROVAL:
         raise Unavailable("The spend policy has just changed; repeat the request.", retry_after=1)
-    return await agents.request_approval(tx, payer.agent.did, line.payment.spending, line.payment.currency)
+    return await agents.ask_owner(tx, payer.agent, line.payment)
 
 
 def _required(approval: agents.Approval) -> ApprovalRequired:

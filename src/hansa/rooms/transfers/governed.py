@@ -30,7 +30,7 @@ async def transfer_governed(
 ) -> ledger.OrderAnswer | agents.Approval:
     """Make the transfer, or ask the agent's owner about it.
 
-    Raises: the errors of `ledger.transfer`, `agents.clear_payment`, `agents.ask_approval` and `idempotency.recall`.
+    Raises: the errors of `ledger.transfer`, `agents.clear_payment`, `agents.ask_owner` and `idempotency.recall`.
     """
     if asked.request and (kept := await idempotency.recall(tx, asked.request)) is not None:
         return ledger.OrderAnswer(
@@ -40,7 +40,7 @@ async def transfer_governed(
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
         await ledger.preview(tx, asked.order, ledger.Book.of(settings))
-        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+        return await agents.ask_owner(tx, agent, asked.payment)
     receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings))
     if asked.request:
         # As the group commit keeps it: either may be asked to render it again.

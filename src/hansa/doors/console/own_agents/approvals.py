@@ -48,7 +48,9 @@ async def _decide(
     person = sender.person
     try:
         await db.transaction(
-            lambda tx: agents.decide_approval(tx, person.developer, did, approval_id, is_approved=is_approved)
+            lambda tx: agents.decide_approval(
+                tx, person.developer, did, approval_id, is_approved=is_approved, in_browser=True
+            )
         )
     except Refused as refusal:
         refused = sender.form.refused(refusal)

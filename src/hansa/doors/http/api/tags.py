@@ -3,6 +3,8 @@
 TAGS: dict[str, str] = {
     "accounts": "Register, log in, two-factor login, passwords, sessions, deletion of the account.",
     "API keys": "Keys of a developer for programs, with scopes and an end.",
+    "connected clients": "Clients that a person connected by OAuth, with their limits.",
+    "OAuth": "Tokens, revocation and registration of clients, in the form of OAuth 2.1.",
     "webhooks": "Signed notifications of events to an address of the developer.",
     "agents": "Create agents; their tokens, keys, identity documents, rights and capabilities.",
     "mutual TLS": "Workload certificates of agents (X.509-SVID).",

@@ -36,6 +36,8 @@ class TokenKind(StrEnum):
 
     DEVELOPER = "developer"
     AGENT = "agent"
+    ACCESS = "access"
+    """Of connected clients (OAuth); `access_tokens.py` has its claims."""
     PASSWORD_SET = "password-set"  # noqa: S105
 
 
@@ -102,12 +104,12 @@ class TokenIssuer:
         }
         if actor is not None:
             claims["act"] = {"sub": actor}
-        return jwt.encode(
-            {"alg": "EdDSA", "typ": f"{kind}+jwt", "kid": self._kids[kind]},
-            claims,
-            self._keys[kind],
-            registry=self._registry,
-        )
+        return self.sign(kind, f"{kind}+jwt", claims)
+
+    def sign(self, kind: TokenKind, typ: str, claims: dict[str, Any]) -> str:
+        """A token with these claims by the key of this kind."""
+        header = {"alg": "EdDSA", "typ": typ, "kid": self._kids[kind]}
+        return jwt.encode(header, claims, self._keys[kind], registry=self._registry)
 
     def verify(self, kind: TokenKind, token: str) -> Claims:
         """The claims of a genuine token of this kind; the expiry is for the caller to judge.
@@ -123,6 +125,13 @@ class TokenIssuer:
         return known
 
     def _verify_anew(self, kind: TokenKind, token: str) -> Claims:
+        claims = self.opened(
+            kind, f"{kind}+jwt", token, issuer=self._issuer, audience=f"{self._issuer}/{kind}"
+        )
+        return _claims_of(kind, claims)
+
+    def opened(self, kind: TokenKind, typ: str, token: str, *, issuer: str, audience: str) -> dict[str, Any]:
+        """The claims of a genuine token of this kind, issuer and audience. Raises: Unauthorized."""
         if len(token) > TOKEN_MAX_CHARACTERS or not _TOKEN.fullmatch(token):
             raise Unauthorized
         try:
@@ -130,14 +139,9 @@ class TokenIssuer:
         except (JoseError, ValueError, TypeError, KeyError, AttributeError):
             raise Unauthorized from None
         claims = opened.claims
-        genuine = (
-            opened.header.get("typ") == f"{kind}+jwt"
-            and claims.get("iss") == self._issuer
-            and claims.get("aud") == f"{self._issuer}/{kind}"
-        )
-        if not genuine:
+        if (opened.header.get("typ"), claims.get("iss"), claims.get("aud")) != (typ, issuer, audience):
             raise Unauthorized
-        return _claims_of(kind, claims)
+        return claims
 
 
 def _claims_of(kind: TokenKind, claims: dict[str, Any]) -> Claims:

@@ -28,6 +28,7 @@ from .values import (
     log_keys,
     mail_sender,
     places,
+    redirect_schemes,
     roles,
     secret,
     sha256,
@@ -108,6 +109,12 @@ class Settings(FederationSettings, BaseSettings):
     mail_from: Annotated[str, AfterValidator(mail_sender)] = "registry@localhost"
 
     access_token_expire_minutes: int = Field(default=90, ge=1, le=24 * 60)
+    oauth_redirect_schemes: Annotated[Words, AfterValidator(redirect_schemes)] = [
+        "cursor",
+        "vscode",
+        "windsurf",
+        "zed",
+    ]
     require_admin_2fa: bool = False
     account_deletion_cooling_off_days: int = Field(default=14, ge=0, le=365)
     api_key_default_ttl_days: int = Field(default=365, ge=0, le=3650)

@@ -37,6 +37,7 @@ _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 _MAILBOX = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
 _FRACTION = re.compile(r"0(\.[0-9]{1,8})?|1(\.0{1,8})?", re.ASCII)
 _SHA256 = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,31}", re.ASCII)
 _PLAN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
@@ -91,6 +92,14 @@ def share(value: str) -> str:
     if not _FRACTION.fullmatch(value) or float(value) > SHARE_MAX:
         raise ValueError(f"a plain decimal from 0 to {SHARE_MAX}")
     return value
+
+
+def redirect_schemes(values: list[str]) -> list[str]:
+    taken = {"http", "https", "javascript", "data", "file", "blob", "about", "vbscript", "ws", "wss", "ftp"}
+    for value in values:
+        if not _SCHEME.fullmatch(value) or value in taken:
+            raise ValueError("URI schemes of programs, in lower case, such as cursor and vscode")
+    return values
 
 
 def fraction(value: str) -> str:

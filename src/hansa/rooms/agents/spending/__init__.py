@@ -15,7 +15,9 @@ from hansa.rooms.agents.spending.policy import (
     policy_of,
     preview_spending,
     put_policy,
+    return_grant_spending,
     return_spending,
+    spent_under_grants,
 )
 from hansa.rooms.agents.spending.routes import router
 from hansa.rooms.agents.spending.rules import Clearance, Spending, SpendPolicy, widens
@@ -41,7 +43,9 @@ __all__ = [
     "preview_spending",
     "put_policy",
     "request_approval",
+    "return_grant_spending",
     "return_spending",
     "router",
+    "spent_under_grants",
     "widens",
 ]

@@ -12,7 +12,7 @@ from hansa.rooms.agents.rules import require_own
 from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import rules, store
-from .errors import ApprovalDecided, ApprovalUnknown
+from .errors import ApprovalDecided, ApprovalInBrowser, ApprovalUnknown
 from .rules import Approval, Spending
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "approvals_of",
     "decide",
     "forget_approvals",
+    "own_approval",
     "own_approvals",
     "request_approval",
 ]
@@ -28,17 +29,23 @@ __all__ = [
 async def request_approval(tx: Tx, did: str, spending: Spending, currency: str) -> Approval:
     """Ask the owner about a payment, with an event in the journal; while it is pending, the same payment is the same question.
 
-    Raises: ApprovalsPending.
+    Under a grant the question is about one request: the same payment of another request is another question.
+
+    Raises: ApprovalsPending, OverPaymentLimit.
     """
+    rules.require_scope(spending)
+    # Questions of one agent, or of one grant, follow each other: the judgement has locked its limits.
     governed = await store.lock_policy(tx, did)
-    assert governed is not None, "only a policy asks for approval"
-    await store.expire_approvals_of(tx, governed.agent_id)
-    known = await store.find_pending(tx, governed.agent_id, spending.payee, spending.amount)
+    assert governed is not None or spending.grant_id is not None, "only a policy or a grant asks for approval"
+    agent_id = await store.agent_id_of(tx, did) if governed is None else governed.agent_id
+    await store.expire_approvals_of(tx, agent_id)
+    known = await store.find_pending(tx, agent_id, spending)
     if known is not None:
         await store.keep_request(tx, known.id, spending.request_scope)
         return known
-    rules.require_room(await store.count_pending(tx, governed.agent_id))
-    asked = await store.insert_approval(tx, governed.agent_id, spending)
+    pending = await store.count_pending(tx, agent_id, spending.grant_id)
+    rules.require_room(pending, under_grant=spending.grant_id is not None)
+    asked = await store.insert_approval(tx, agent_id, spending)
     requested = SpendApprovalRequested(
         did=did,
         approval_id=str(asked.id),
@@ -66,18 +73,39 @@ async def approvals_of(
     return await store.approvals(tx, did, status, limit=limit, offset=offset)
 
 
-async def decide(tx: Tx, developer: Developer, did: str, approval_id: UUID, *, is_approved: bool) -> Approval:
+async def own_approval(tx: Tx, developer: Developer, approval_id: UUID) -> tuple[str, Approval]:
+    """An approval of any own agent, with the DID. Raises: ApprovalUnknown."""
+    found = await store.approval_of_owner(tx, developer.id, approval_id)
+    if found is None:
+        raise ApprovalUnknown
+    return found
+
+
+async def decide(
+    tx: Tx,
+    developer: Developer,
+    did: str,
+    approval_id: UUID,
+    *,
+    is_approved: bool,
+    in_browser: bool = False,
+) -> Approval:
     """Approve or deny a pending payment of an own agent; of two decisions the first counts.
 
-    Raises: AgentUnknown, ApprovalUnknown, ApprovalDecided.
+    A payment under a grant is decided in the owner's browser session alone: an API key may be in the hands of the client.
+
+    Raises: AgentUnknown, ApprovalUnknown, ApprovalDecided, ApprovalInBrowser.
     """
     require_own(await find_owner_and_roles(tx, did), developer.id)
-    decided = await store.decide_approval(tx, did, approval_id, "approved" if is_approved else "denied")
+    status = "approved" if is_approved else "denied"
+    decided = await store.decide_approval(tx, did, approval_id, status, in_browser=in_browser)
     if decided is not None:
         return decided
     found = await store.find_approval(tx, did, approval_id)
     if found is None:
         raise ApprovalUnknown
+    if found.grant_id is not None and not in_browser:
+        raise ApprovalInBrowser
     raise ApprovalDecided(f"The spend approval is {found.status}.", context={"status": found.status})
 
 

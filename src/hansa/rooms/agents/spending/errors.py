@@ -53,6 +53,16 @@ class ApprovalDecided(Conflict):
     code = "SPEND_APPROVAL_DECIDED"
 
 
+class ApprovalInBrowser(Forbidden):
+    """The payment was requested by a connected client; its owner decides on it in the browser alone."""
+
+    code = "SPEND_APPROVAL_IN_BROWSER"
+    sentence = (
+        "The owner decides on payments of a connected client in the browser, not by an API key or a token."
+    )
+    remedy = "Log in to the console and open /account/approvals/<approval_id>."
+
+
 class ApprovalsPending(Conflict):
     """The agent has the maximum number of pending spend approvals."""
 

@@ -15,7 +15,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.agents.errors import AgentUnknown
 
 from .approvals import approvals_of, decide, own_approvals
-from .errors import ApprovalDecided, ApprovalUnknown
+from .errors import ApprovalDecided, ApprovalInBrowser, ApprovalUnknown
 from .schemas import SpendApprovalOut, Status
 
 PAGE_DEFAULT = 50
@@ -30,7 +30,7 @@ WritingDeveloper = Annotated[Developer, developer_acting("agents:write")]
 SecretsDeveloper = Annotated[Developer, developer_acting("agents:secrets")]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
-DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalDecided, Invalid)
+DECISIONS = problems(Unauthorized, AgentUnknown, ApprovalUnknown, ApprovalInBrowser, ApprovalDecided, Invalid)
 
 
 @router.get("/me/spend-approvals", responses=problems(Unauthorized, Invalid))

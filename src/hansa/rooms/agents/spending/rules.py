@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.values.connections import GrantBounds
 from hansa.foundation.values.money import Minor, format_amount
 
 from .errors import (
@@ -19,6 +20,7 @@ from .errors import (
 )
 
 PENDING_MAX = 100
+PENDING_OF_GRANT_MAX = 5
 
 
 class SpendPolicy(msgspec.Struct, frozen=True):
@@ -31,16 +33,22 @@ class SpendPolicy(msgspec.Struct, frozen=True):
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """A payment that an agent requests; `amount` without the fee.
+    """A payment that an agent requests, under the grant of its caller or under none; `amount` without the fee.
 
+    `client` is the name of the connected client that has the grant.
     `approval_id` is the approval that the request names; `request_scope` identifies the request under its
     Idempotency-Key (SHA-256).
     """
 
     payee: str
     amount: Minor
+    grant_id: UUID | None
+    client: str | None
     approval_id: UUID | None = None
     request_scope: bytes | None = None
+    operation: str | None = None
+    is_bound: bool = False
+    """The policy counted it before: the grant alone judges and counts it."""
 
 
 class Clearance(StrEnum):
@@ -64,6 +72,11 @@ class Approval(msgspec.Struct, frozen=True):
     expires_at: datetime
     decided_at: datetime | None
     used_at: datetime | None
+    grant_id: UUID | None = None
+    """Grant and request that alone can use the approval; None for one of the agent itself."""
+    request_scope: bytes | None = None
+    client: str | None = None
+    operation: str | None = None
 
 
 def widens(old: SpendPolicy | None, new: SpendPolicy | None) -> bool:
@@ -102,11 +115,42 @@ def evaluate(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Cle
     return Clearance.CLEARED
 
 
+def evaluate_grant(bounds: GrantBounds, spending: Spending, spent_today: Minor) -> Clearance:
+    """Judge a payment by the limits of its grant. Raises: OverPaymentLimit, OverDayLimit."""
+    if spending.amount > bounds.per_call:
+        raise OverPaymentLimit(
+            "The amount exceeds the limit per call of this connection.",
+            context={"per_call": format_amount(bounds.per_call)},
+        )
+    if spent_today + spending.amount > bounds.per_day:
+        raise OverDayLimit(
+            "The amount exceeds the rest of the daily limit (UTC) of this connection.",
+            context={
+                "per_day": format_amount(bounds.per_day),
+                "left_today": format_amount(max(0, bounds.per_day - spent_today)),
+            },
+        )
+    return Clearance.NEEDS_APPROVAL if spending.amount > bounds.ask_above else Clearance.CLEARED
+
+
+def stricter(*clearances: Clearance) -> Clearance:
+    """The decision of several limits on one payment."""
+    needs = Clearance.NEEDS_APPROVAL in clearances
+    return Clearance.NEEDS_APPROVAL if needs else Clearance.CLEARED
+
+
 def require_approved(approval: Approval | None, spending: Spending) -> Approval:
-    """The approval that this payment shows. Raises: ApprovalUnknown, ApprovalForAnother, ApprovalUnusable."""
+    """The approval that this payment shows; one of a grant serves its own request alone.
+
+    Raises: ApprovalUnknown, ApprovalForAnother, ApprovalUnusable.
+    """
     if approval is None:
         raise ApprovalUnknown
     if (approval.payee, approval.amount) != (spending.payee, spending.amount):
+        raise ApprovalForAnother
+    if approval.grant_id != spending.grant_id:
+        raise ApprovalForAnother
+    if approval.grant_id is not None and approval.request_scope != spending.request_scope:
         raise ApprovalForAnother
     status = "used" if approval.used_at else approval.status
     if status != "approved":
@@ -114,7 +158,17 @@ def require_approved(approval: Approval | None, spending: Spending) -> Approval:
     return approval
 
 
-def require_room(pending: int) -> None:
+def require_scope(spending: Spending) -> None:
+    """A request of a grant is named by its Idempotency-Key, else no approval could be for it. Raises: OverPaymentLimit."""
+    if spending.grant_id is not None and spending.request_scope is None:
+        raise OverPaymentLimit(
+            "The amount needs the owner's approval, which only a request with an Idempotency-Key can ask for."
+        )
+
+
+def require_room(pending: int, *, under_grant: bool = False) -> None:
     """Raises: ApprovalsPending."""
-    if pending >= PENDING_MAX:
-        raise ApprovalsPending(f"The agent already has {PENDING_MAX} pending spend approvals.")
+    most = PENDING_OF_GRANT_MAX if under_grant else PENDING_MAX
+    if pending >= most:
+        holder = "connection" if under_grant else "agent"
+        raise ApprovalsPending(f"The {holder} already has {most} pending spend approvals.")

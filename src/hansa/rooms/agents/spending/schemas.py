@@ -77,6 +77,9 @@ class SpendApprovalOut(LazyModel):
     expires_at: datetime
     decided_at: datetime | None
     used_at: datetime | None = Field(description="When the payment was made.")
+    client: str | None = Field(
+        description="The connected client that requested the payment; null for the agent itself."
+    )
 
     @classmethod
     def of(cls, approval: Approval, agent_did: str, currency: str) -> "SpendApprovalOut":
@@ -92,4 +95,5 @@ class SpendApprovalOut(LazyModel):
             expires_at=approval.expires_at,
             decided_at=approval.decided_at,
             used_at=approval.used_at,
+            client=approval.client,
         )

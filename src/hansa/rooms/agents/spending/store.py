@@ -1,7 +1,7 @@
 """The SQL of spend policies.
 
-Locks: a payment under a policy locks its row, then an approval, then the accounts of the ledger. Approvals are
-decided by one conditional UPDATE.
+Locks: a payment locks the policy of its agent, then the grant it is made under, then an approval, then the accounts of the
+ledger. Approvals are decided by one conditional UPDATE.
 """
 
 from collections.abc import Sequence
@@ -54,10 +54,25 @@ UPDATE agents_spending s SET spent = s.spent - $3::bigint FROM agents_agent a
 WHERE a.id = s.agent_id AND a.did = $1 AND s.day = ($2::timestamptz AT TIME ZONE 'UTC')::date
 """
 
+_SPENT_UNDER_GRANTS = f"""
+SELECT grant_id, spent FROM agents_grant_spending WHERE grant_id = ANY ($1) AND day = {_TODAY}
+"""  # noqa: S608
+
+_COUNT_GRANT_SPENDING = f"""
+INSERT INTO agents_grant_spending AS s (grant_id, day, spent) VALUES ($1, {_TODAY}, $2::bigint)
+ON CONFLICT (grant_id, day) DO UPDATE SET spent = s.spent + excluded.spent
+"""  # noqa: S608
+
+_RETURN_GRANT_SPENDING = """
+UPDATE agents_grant_spending SET spent = spent - $3::bigint
+WHERE grant_id = $1 AND day = ($2::timestamptz AT TIME ZONE 'UTC')::date
+"""
+
 # What nobody decided on or used in time is over from that moment, whether or not a sweep has been there.
 _COLUMNS = """
 p.id, CASE WHEN p.status IN ('pending', 'approved') AND p.used_at IS NULL AND p.expires_at <= clock_timestamp()
-  THEN 'expired' ELSE p.status END AS status, p.payee, p.amount, p.created_at, p.expires_at, p.decided_at, p.used_at
+  THEN 'expired' ELSE p.status END AS status, p.payee, p.amount, p.created_at, p.expires_at, p.decided_at, p.used_at,
+p.grant_id, p.request_scope, p.client, p.operation
 """
 
 _OF_AGENT = f"""
@@ -73,14 +88,17 @@ _COUNT_APPROVALS = f"""
 WITH found AS ({_OF_AGENT}) SELECT count(*) FROM found WHERE $2::text IS NULL OR status = $2
 """  # noqa: S608
 
-_LOCK_APPROVAL = f"""
-SELECT {_COLUMNS} FROM agents_spend_approval p WHERE p.agent_id = $1 AND p.id = $2 FOR UPDATE
-"""  # noqa: S608
+_LOCK_APPROVAL = f"{_OF_AGENT} AND p.id = $2 FOR UPDATE OF p"
 
 _LOCK_APPROVAL_OF_REQUEST = f"""
-SELECT {_COLUMNS} FROM agents_spend_approval p
-WHERE p.agent_id = $1 AND p.request_scope = $2 AND p.payee = $3 AND p.amount = $4 AND p.used_at IS NULL
-ORDER BY p.created_at DESC, p.id LIMIT 1 FOR UPDATE
+{_OF_AGENT} AND p.request_scope = $2 AND p.payee = $3 AND p.amount = $4 AND p.used_at IS NULL
+  AND p.grant_id IS NOT DISTINCT FROM $5
+ORDER BY p.created_at DESC, p.id LIMIT 1 FOR UPDATE OF p
+"""
+
+_OF_OWNER = f"""
+SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
+WHERE a.developer_id = $1 AND p.id = $2
 """  # noqa: S608
 
 _USE_APPROVAL = """
@@ -91,11 +109,13 @@ WHERE id = $1 AND status = 'approved' AND used_at IS NULL RETURNING true
 _FIND_PENDING = f"""
 SELECT {_COLUMNS} FROM agents_spend_approval p
 WHERE p.agent_id = $1 AND p.payee = $2 AND p.amount = $3 AND p.status = 'pending'
+  AND p.grant_id IS NOT DISTINCT FROM $4 AND (p.grant_id IS NULL OR p.request_scope = $5)
 """  # noqa: S608
 
 _INSERT_APPROVAL = f"""
-INSERT INTO agents_spend_approval AS p (agent_id, payee, amount, request_scope, expires_at)
-VALUES ($1, $2, $3, $4, now() + make_interval(hours => $5)) RETURNING {_COLUMNS}
+INSERT INTO agents_spend_approval AS p
+  (agent_id, payee, amount, request_scope, expires_at, grant_id, client, operation)
+VALUES ($1, $2, $3, $4, now() + make_interval(hours => $5), $6, $7, $8) RETURNING {_COLUMNS}
 """  # noqa: S608
 
 _DECIDE_APPROVAL = f"""
@@ -103,6 +123,7 @@ UPDATE agents_spend_approval p SET status = $3, decided_at = clock_timestamp(),
   expires_at = CASE $3 WHEN 'approved' THEN clock_timestamp() + make_interval(hours => $4) ELSE p.expires_at END
 FROM agents_agent a
 WHERE a.id = p.agent_id AND a.did = $1 AND p.id = $2 AND p.status = 'pending' AND p.expires_at > clock_timestamp()
+  AND (p.grant_id IS NULL OR $5)
 RETURNING {_COLUMNS}
 """  # noqa: S608
 
@@ -157,16 +178,44 @@ async def return_spending(tx: Tx, did: str, counted_at: datetime, amount: Minor)
     await tx.execute(_RETURN_SPENDING, did, counted_at, amount)
 
 
-async def lock_approval(tx: Tx, agent_id: int, approval_id: UUID) -> Approval | None:
+async def spent_under_grants(tx: Tx, grant_ids: Sequence[UUID]) -> dict[UUID, Minor]:
+    """The amounts paid since midnight UTC under those of the grants that paid."""
+    rows = await tx.fetch(_SPENT_UNDER_GRANTS, grant_ids)
+    return {row["grant_id"]: Minor(int(row["spent"])) for row in rows}
+
+
+async def count_grant_spending(tx: Tx, grant_id: UUID, amount: Minor) -> None:
+    """Add to the amount that was paid today under a grant."""
+    await tx.execute(_COUNT_GRANT_SPENDING, grant_id, amount)
+
+
+async def return_grant_spending(tx: Tx, grant_id: UUID, counted_at: datetime, amount: Minor) -> None:
+    """Take back the amount that a grant counted at this moment."""
+    await tx.execute(_RETURN_GRANT_SPENDING, grant_id, counted_at, amount)
+
+
+async def agent_id_of(tx: Tx, did: str) -> int:
+    """The row of an agent of this registry."""
+    agent_id: int | None = await tx.fetchval("SELECT id FROM agents_agent WHERE did = $1", did)
+    assert agent_id is not None
+    return agent_id
+
+
+async def lock_approval(tx: Tx, did: str, approval_id: UUID) -> Approval | None:
     """An approval of this agent, locked until the transaction ends."""
-    return _approval(await tx.fetchrow(_LOCK_APPROVAL, agent_id, approval_id))
+    return _approval(await tx.fetchrow(_LOCK_APPROVAL, did, approval_id))
 
 
-async def lock_approval_of_request(tx: Tx, agent_id: int, spending: Spending) -> Approval | None:
+async def lock_approval_of_request(tx: Tx, did: str, spending: Spending) -> Approval | None:
     """The newest unused approval that this very request asked for, locked until the transaction ends."""
     return _approval(
         await tx.fetchrow(
-            _LOCK_APPROVAL_OF_REQUEST, agent_id, spending.request_scope, spending.payee, spending.amount
+            _LOCK_APPROVAL_OF_REQUEST,
+            did,
+            spending.request_scope,
+            spending.payee,
+            spending.amount,
+            spending.grant_id,
         )
     )
 
@@ -177,9 +226,18 @@ async def use_approval(tx: Tx, approval_id: UUID) -> None:
     assert used, "a locked approval was used by someone else"
 
 
-async def find_pending(tx: Tx, agent_id: int, payee: str, amount: Minor) -> Approval | None:
-    """The pending approval of this payment, if there is one."""
-    return _approval(await tx.fetchrow(_FIND_PENDING, agent_id, payee, amount))
+async def find_pending(tx: Tx, agent_id: int, spending: Spending) -> Approval | None:
+    """The pending approval of this payment, under a grant of this request, if there is one."""
+    return _approval(
+        await tx.fetchrow(
+            _FIND_PENDING,
+            agent_id,
+            spending.payee,
+            spending.amount,
+            spending.grant_id,
+            spending.request_scope,
+        )
+    )
 
 
 async def keep_request(tx: Tx, approval_id: UUID, request_scope: bytes | None) -> None:
@@ -191,10 +249,13 @@ async def keep_request(tx: Tx, approval_id: UUID, request_scope: bytes | None) -
     )
 
 
-async def count_pending(tx: Tx, agent_id: int) -> int:
-    """How many payments of an agent wait for its owner."""
+async def count_pending(tx: Tx, agent_id: int, grant_id: UUID | None) -> int:
+    """How many payments of an agent under this grant, or of the agent itself, wait for its owner."""
     pending: int = await tx.fetchval(
-        "SELECT count(*) FROM agents_spend_approval WHERE agent_id = $1 AND status = 'pending'", agent_id
+        "SELECT count(*) FROM agents_spend_approval"
+        " WHERE agent_id = $1 AND status = 'pending' AND grant_id IS NOT DISTINCT FROM $2",
+        agent_id,
+        grant_id,
     )
     return pending
 
@@ -209,6 +270,9 @@ async def insert_approval(tx: Tx, agent_id: int, spending: Spending) -> Approval
             spending.amount,
             spending.request_scope,
             HOURS_TO_DECIDE,
+            spending.grant_id,
+            spending.client,
+            spending.operation,
         )
     )
     assert made is not None
@@ -220,9 +284,20 @@ async def find_approval(tx: Tx, did: str, approval_id: UUID) -> Approval | None:
     return _approval(await tx.fetchrow(f"{_OF_AGENT} AND p.id = $2", did, approval_id))
 
 
-async def decide_approval(tx: Tx, did: str, approval_id: UUID, status: str) -> Approval | None:
-    """Decide a pending approval of this agent; None when there is none, or not any more."""
-    return _approval(await tx.fetchrow(_DECIDE_APPROVAL, did, approval_id, status, HOURS_TO_USE))
+async def approval_of_owner(tx: Tx, developer_id: int, approval_id: UUID) -> tuple[str, Approval] | None:
+    """An approval of an agent of this developer, with the DID; takes no lock."""
+    row = await tx.fetchrow(_OF_OWNER, developer_id, approval_id)
+    if row is None:
+        return None
+    columns = dict(row)
+    return columns.pop("did"), Approval(**columns)
+
+
+async def decide_approval(
+    tx: Tx, did: str, approval_id: UUID, status: str, *, in_browser: bool
+) -> Approval | None:
+    """Decide a pending approval of this agent, under a grant only in a browser; None when there is none, or not any more."""
+    return _approval(await tx.fetchrow(_DECIDE_APPROVAL, did, approval_id, status, HOURS_TO_USE, in_browser))
 
 
 async def approvals(
@@ -251,6 +326,9 @@ async def delete_past(tx: Tx) -> None:
     """Delete days and approvals that ended long ago."""
     await tx.execute(
         "DELETE FROM agents_spending WHERE day < (now() AT TIME ZONE 'UTC')::date - $1::int", DAYS_KEPT
+    )
+    await tx.execute(
+        "DELETE FROM agents_grant_spending WHERE day < (now() AT TIME ZONE 'UTC')::date - $1::int", DAYS_KEPT
     )
     await tx.execute(
         "DELETE FROM agents_spend_approval"

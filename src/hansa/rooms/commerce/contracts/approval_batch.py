@@ -128,7 +128,7 @@ def is_plain(shown: ContractShown, agent: Agent, milestone: int | None) -> bool:
         rules.require_next(contract, milestone)
     except Refused:
         return False
-    is_budgeted = agent.is_governed and not contract.funded and not contract.auto_approve
+    is_budgeted = rules.is_budgeted(contract, is_governed=agent.is_governed, grant_id=agent.grant_id)
     return contract.is_last_part and not is_budgeted and not contract.is_across and not rules.is_due(contract)
 
 

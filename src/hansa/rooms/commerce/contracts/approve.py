@@ -6,6 +6,7 @@ from functools import partial
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.values.errors import Invalid
 from hansa.rooms import agents, transfers
 
 from . import cross_registry_payment as paying_across
@@ -42,14 +43,22 @@ async def approve(
     await require_in_time(tx, contract)
     rules.require_next(contract, approval.milestone)
     assert contract.provider_did is not None
+    if agent.grant is not None and approval.payment_token is not None:
+        raise Invalid("A connected client approves without a payment token.", field="payment_token")
     if await transfers.is_foreign(tx, contract.provider_did, settings):
         return await _approve_across(tx, agent, contract, approval, runtime)
     if approval.payment_token is not None:
         settling = partial(paying.settle_token, secret=approval.payment_token, settings=settings)
         return await approve_once_paid(tx, contract, settling, agent.did)
-    if agent.is_governed and not contract.funded and not contract.auto_approve:
+    if rules.is_budgeted(contract, is_governed=agent.is_governed, grant_id=agent.grant_id):
         asked = await paying.clear(
-            tx, agent, contract.provider_did, contract.part, consent=approval.consent, settings=settings
+            tx,
+            agent,
+            contract.provider_did,
+            contract.part,
+            consent=approval.consent,
+            settings=settings,
+            is_bound=rules.is_bound(contract),
         )
         if asked is not None:
             return asked
@@ -67,12 +76,18 @@ async def _approve_across(
         approver = paying_across.Approver(agent.did, request_scope=scope)
         return await paying_across.begin_with_token(tx, contract, approval.payment_token, approver, runtime)
     held = paying_across.UNBUDGETED
-    if agent.is_governed and not contract.auto_approve:
+    if rules.is_budgeted(contract, is_governed=agent.is_governed, grant_id=agent.grant_id):
         assert contract.provider_did is not None
-        payment = paying.payment_of(contract.provider_did, contract.part, approval.consent, runtime.settings)
+        payment = paying.payment_of(
+            contract.provider_did,
+            contract.part,
+            approval.consent,
+            runtime.settings,
+            is_bound=rules.is_bound(contract),
+        )
         counted = await agents.hold_budget(tx, agent, payment, runtime.settings)
         if counted is None:
-            return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+            return await agents.ask_owner(tx, agent, payment)
         held = counted
     approver = paying_across.Approver(agent.did, held, scope)
     return await paying_across.begin(tx, contract, approver, runtime)

@@ -144,6 +144,8 @@ class Contract(msgspec.Struct, frozen=True):
     provider_registry: str | None = None
     provider_bond: Minor | None = None
     provider_jobs: int | None = None
+    grant_id: UUID | None = None
+    """Grant of a connected client that counted the payment when the contract was proposed."""
 
     @property
     def required(self) -> Required | None:

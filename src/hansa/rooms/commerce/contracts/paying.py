@@ -27,8 +27,10 @@ class Consent(msgspec.Struct, frozen=True):
     request_scope: bytes | None = None
 
 
-def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) -> agents.Payment:
-    """A payment as a spend policy judges it."""
+def payment_of(
+    payee: str, amount: Minor, consent: Consent, settings: Settings, *, is_bound: bool = False
+) -> agents.Payment:
+    """A payment as a spend policy judges it; with `is_bound` the policy counted it with the proposal, and a grant alone judges it."""
     return agents.Payment(
         payee,
         amount,
@@ -37,16 +39,24 @@ def payment_of(payee: str, amount: Minor, consent: Consent, settings: Settings) 
         OPERATION,
         approval_id=consent.approval_id,
         request_scope=consent.request_scope,
+        is_bound=is_bound,
     )
 
 
 async def clear(
-    tx: Tx, agent: Agent, payee: str, amount: Minor, *, consent: Consent, settings: Settings
+    tx: Tx,
+    agent: Agent,
+    payee: str,
+    amount: Minor,
+    *,
+    consent: Consent,
+    settings: Settings,
+    is_bound: bool = False,
 ) -> agents.Approval | None:
-    """Count a payment against the agent's spend policy, or ask its owner. Raises: the refusals of the policy."""
-    payment = payment_of(payee, amount, consent, settings)
+    """Count a payment against the agent's spend policy and grant, or ask its owner. Raises: the refusals of the limits."""
+    payment = payment_of(payee, amount, consent, settings, is_bound=is_bound)
     if await agents.clear_payment(tx, agent, payment, settings) is agents.Clearance.NEEDS_APPROVAL:
-        return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+        return await agents.ask_owner(tx, agent, payment)
     return None
 
 

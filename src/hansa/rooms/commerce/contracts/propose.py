@@ -48,6 +48,7 @@ async def propose(
     count, now = (await store.open_proposals_of(tx, [agent.did]))[agent.did]
     if count >= rules.OPEN_PROPOSALS_MAX:
         raise TooManyProposals
+    counted_by = None
     if agent.is_governed and rules.pays_without_approval(terms):
         if terms.provider_did is None:
             raise TermsInvalid(
@@ -60,7 +61,8 @@ async def propose(
         )
         if asked is not None:
             return asked
-    new = NewContract(terms, settings.settlement_currency, now, abroad)
+        counted_by = agent.grant_id
+    new = NewContract(terms, settings.settlement_currency, now, abroad, counted_by)
     contract, line = await store.insert(tx, new)
     return await begin(tx, contract, line, events.proposed(contract))
 

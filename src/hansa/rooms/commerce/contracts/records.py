@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -27,6 +28,7 @@ class NewContract(msgspec.Struct, frozen=True):
     currency: str
     created_at: datetime
     provider_registry: str | None = None
+    grant_id: UUID | None = None
 
 
 class PartPaid(msgspec.Struct, frozen=True):

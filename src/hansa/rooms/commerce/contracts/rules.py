@@ -115,6 +115,18 @@ def pays_without_approval(terms: Terms) -> bool:
     return terms.funded or terms.auto_approve
 
 
+def is_budgeted(contract: Contract, *, is_governed: bool, grant_id: UUID | None) -> bool:
+    """Return whether an approval is counted against a budget: what the proposal bound was counted then, by the same grant."""
+    if grant_id is not None and contract.grant_id != grant_id:
+        return True
+    return is_governed and not is_bound(contract)
+
+
+def is_bound(contract: Contract) -> bool:
+    """Return whether the proposal committed the contractor to pay, so that its spend policy counted the payment then."""
+    return contract.funded or contract.auto_approve
+
+
 def expiry_of(terms: Terms, now: datetime) -> datetime:
     """When a proposal that no agent accepts ends: at its first date."""
     return terms.dates[0] if terms.dates else now + timedelta(days=PROPOSAL_DAYS)

@@ -40,8 +40,8 @@ _VERSIONED = _CONTRACTS.replace(" AS now,", " AS now, c.xmin::text AS row_versio
 _INSERT = """
 WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, amount, currency, contractor_did, provider_did, terms,
   acceptance_criteria, submit_by, review_by, auto_approve, funded, status, expires_at, due_at, created_at, is_across,
-  provider_registry, provider_bond, provider_jobs)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16, $17, $18)
+  provider_registry, provider_bond, provider_jobs, grant_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16, $17, $18, $19)
 RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
   SELECT id, 'proposed', contractor_did, created_at FROM inserted)
@@ -212,6 +212,7 @@ def _inserted(new: NewContract) -> tuple[Any, ...]:
         new.provider_registry,
         terms.provider_bond,
         terms.provider_jobs,
+        new.grant_id,
     )
 
 

@@ -108,7 +108,7 @@ async def authorize(
     if budget is None:
         await _require_covered(tx, agent.did, order, settings, fee)
         payment = _payment(order, settings, presented)
-        return await agents.request_approval(tx, agent.did, payment.spending, payment.currency)
+        return await agents.ask_owner(tx, agent, payment)
     secret = new_hex(TOKEN_PREFIX)
     token = await store.insert(tx, new_token(agent.did, order, secret, budget, presented.quoted))
     if not order.is_reserved:
@@ -158,6 +158,7 @@ def new_token(
         request_digest=order.request_digest,
         is_counted=budget.is_counted,
         capability_id=budget.capability_id,
+        grant_id=budget.grant_id,
         ttl_seconds=order.ttl_seconds,
     )
 

@@ -39,7 +39,7 @@ async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None, *, is_p
 async def _return_budget(tx: Tx, token: Token, amount: Minor, *, is_unused: bool) -> None:
     if amount == 0 or not token.is_budgeted:
         return
-    held = agents.HeldBudget(token.is_counted, token.capability_id)
+    held = agents.HeldBudget(token.is_counted, token.capability_id, token.grant_id)
     await agents.return_budget(tx, token.caller, held, amount, held_at=token.created_at, is_unused=is_unused)
 
 

@@ -75,6 +75,7 @@ class Token(msgspec.Struct, frozen=True):
     capability_id: UUID | None
     created_at: datetime
     expires_at: datetime
+    grant_id: UUID | None = None
     hold_id: int | None = None
     use_id: str | None = None
     task_id: str | None = None
@@ -101,7 +102,7 @@ class Token(msgspec.Struct, frozen=True):
     @property
     def is_budgeted(self) -> bool:
         """Return whether it was counted against a budget of its caller."""
-        return self.is_counted or self.capability_id is not None
+        return self.is_counted or self.capability_id is not None or self.grant_id is not None
 
     @property
     def paid(self) -> Minor:

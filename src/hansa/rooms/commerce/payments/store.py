@@ -21,7 +21,7 @@ from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
 
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
-t.request_digest, t.is_counted, t.capability_id, t.use_id, t.task_id, t.capture_amount, t.tx_id, t.fee,
+t.request_digest, t.is_counted, t.capability_id, t.grant_id, t.use_id, t.task_id, t.capture_amount, t.tx_id, t.fee,
 t.counts, t.crossed, t.is_bought, t.reason, t.created_at, t.expires_at, t.ended_at
 """
 
@@ -97,7 +97,7 @@ UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timesta
 WHERE t.id IN (
     SELECT id FROM commerce_payment_token
     WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()
-      AND NOT is_reserved AND NOT is_counted AND capability_id IS NULL
+      AND NOT is_reserved AND NOT is_counted AND capability_id IS NULL AND grant_id IS NULL
     ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING 1
 """
@@ -129,6 +129,7 @@ class NewToken(msgspec.Struct, frozen=True):
     request_digest: str | None
     is_counted: bool
     capability_id: UUID | None
+    grant_id: UUID | None
     ttl_seconds: int
 
     def written(self, created_at: datetime, expires_at: datetime) -> Token:
@@ -147,6 +148,7 @@ class NewToken(msgspec.Struct, frozen=True):
             request_digest=self.request_digest,
             is_counted=self.is_counted,
             capability_id=self.capability_id,
+            grant_id=self.grant_id,
             created_at=created_at,
             expires_at=expires_at,
         )

@@ -26,11 +26,13 @@ BEGIN
   LOOP
     -- The unique key decides who has a slot: a rival that took it first leaves no row here.
     INSERT INTO commerce_payment_token AS t (id, token_sha256, caller, payee, amount, slot, capture_by, is_reserved,
-      fixed_fee, quote_id, contract_id, resource, request_digest, is_counted, capability_id, expires_at)
+      fixed_fee, quote_id, contract_id, resource, request_digest, is_counted, capability_id, grant_id,
+      expires_at)
     SELECT (new ->> 'id')::uuid, decode(new ->> 'token_sha256', 'base64'), new ->> 'caller', new ->> 'payee',
       (new ->> 'amount')::bigint, free.slot, new ->> 'capture_by', (new ->> 'is_reserved')::boolean,
       (new ->> 'fixed_fee')::bigint, (new ->> 'quote_id')::uuid, (new ->> 'contract_id')::bigint, new ->> 'resource',
       new ->> 'request_digest', (new ->> 'is_counted')::boolean, (new ->> 'capability_id')::uuid,
+      (new ->> 'grant_id')::uuid,
       now() + make_interval(secs => (new ->> 'ttl_seconds')::float)
     FROM (SELECT n AS slot FROM commerce_free_slots(new ->> 'caller') f, unnest(f.slots) n ORDER BY random() LIMIT 1) free
     ON CONFLICT DO NOTHING RETURNING t.created_at, t.expires_at INTO created_at, expires_at;

@@ -1,7 +1,7 @@
 """Public documents about the registry for security researchers and OAuth clients (Specification 2, "Registry card and licence routes").
 
-security.txt (RFC 9116), the metadata of the token endpoint of agents (RFC 8414) with the keys of its tokens (RFC 7517), and
-that of the API as a protected resource (RFC 9728).
+security.txt (RFC 9116), the metadata of the authorization server (RFC 8414) with the keys of its tokens (RFC 7517), and that
+of the API and the MCP endpoint as protected resources (RFC 9728).
 """
 
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from typing import Literal
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
+from hansa.foundation.plumbing.keys.access_tokens import resource_of
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.process.runtime import Config, Tokens
 from hansa.foundation.plumbing.settings import Settings
@@ -17,6 +18,7 @@ from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.values.connections import CONNECTION_SCOPES, READING_SCOPES
 from hansa.foundation.values.errors import NotFound, TooManyRequests
 from hansa.foundation.values.jwk import jwk_of, thumbprint
 from hansa.foundation.values.lazy_model import LazyModel
@@ -24,7 +26,10 @@ from hansa.foundation.values.lazy_model import LazyModel
 CACHED = "public, max-age=3600"
 SECURITY_AT = "/.well-known/security.txt"
 TOKEN_KEYS_AT = "/.well-known/dev-jwks.json"  # noqa: S105
-TOKEN_AT = "/api/v1/auth/agent/token"  # noqa: S105
+SERVER_AT = "/.well-known/oauth-authorization-server"
+RESOURCE_AT = "/.well-known/oauth-protected-resource"
+MCP_RESOURCE_AT = f"{RESOURCE_AT}/mcp"
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 VALID_DAYS = 180
 
 well_known_router = APIRouter(
@@ -40,16 +45,26 @@ class SecurityContactMissing(NotFound):
 
 
 class AuthorizationServerOut(LazyModel):
-    """Metadata of the authorization server that issues tokens of agents (RFC 8414)."""
+    """Metadata of the authorization server that issues tokens of agents and of connected clients (RFC 8414)."""
 
     issuer: str
+    authorization_endpoint: str
     token_endpoint: str
+    revocation_endpoint: str
+    registration_endpoint: str
     jwks_uri: str = Field(description="The keys that verify the tokens.")
-    response_types_supported: list[str] = Field(
-        description="Empty: there is no authorization endpoint.", examples=[[]]
+    scopes_supported: list[str] = Field(examples=[["mcp:read", "wallet:read"]])
+    response_types_supported: list[str] = Field(["code"], examples=[["code"]])
+    response_modes_supported: list[str] = Field(["query"], examples=[["query"]])
+    grant_types_supported: list[str] = Field(
+        ["authorization_code", "refresh_token", "client_credentials"],
+        examples=[["authorization_code", "refresh_token", "client_credentials"]],
     )
-    grant_types_supported: list[str] = Field(examples=[["client_credentials", "password"]])
-    token_endpoint_auth_methods_supported: list[str] = Field(examples=[["client_secret_post"]])
+    token_endpoint_auth_methods_supported: list[str] = Field(examples=[["none", "client_secret_post"]])
+    revocation_endpoint_auth_methods_supported: list[str] = Field(["none"], examples=[["none"]])
+    code_challenge_methods_supported: list[str] = Field(["S256"], examples=[["S256"]])
+    client_id_metadata_document_supported: Literal[True] = True
+    authorization_response_iss_parameter_supported: Literal[True] = True
     service_documentation: str
 
 
@@ -82,6 +97,12 @@ class ProtectedResourceOut(LazyModel):
     resource_documentation: str
 
 
+class McpResourceOut(ProtectedResourceOut):
+    """Metadata of the MCP endpoint as a resource; `scopes_supported` are those that a client asks for first."""
+
+    scopes_supported: list[str] = Field(examples=[["mcp:read", "wallet:read"]])
+
+
 @well_known_router.get(
     SECURITY_AT,
     response_class=Response,
@@ -96,21 +117,54 @@ async def read_security_txt(_: Public, settings: Config) -> Response:
     return Response(text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": CACHED})
 
 
-@well_known_router.get("/.well-known/oauth-authorization-server", responses=problems(TooManyRequests))
+@well_known_router.get(SERVER_AT, responses=problems(TooManyRequests))
 async def read_authorization_server(
     _: Public, settings: Config, response: Response
 ) -> AuthorizationServerOut:
-    """Where agents get tokens with their client id and secret."""
-    response.headers["Cache-Control"] = CACHED
+    """Endpoints at which agents get tokens with their secrets, and clients with the consent of a person."""
+    response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
     base = settings.base_url
     return AuthorizationServerOut(
         issuer=base,
-        token_endpoint=base + TOKEN_AT,
+        authorization_endpoint=f"{base}/oauth/authorize",
+        token_endpoint=f"{base}/oauth/token",
+        revocation_endpoint=f"{base}/oauth/revoke",
+        registration_endpoint=f"{base}/oauth/register",
         jwks_uri=base + TOKEN_KEYS_AT,
-        response_types_supported=[],
-        grant_types_supported=["client_credentials", "password"],
-        token_endpoint_auth_methods_supported=["client_secret_post"],
+        scopes_supported=list(CONNECTION_SCOPES),
+        token_endpoint_auth_methods_supported=["none", "client_secret_post", "client_secret_basic"],
         service_documentation=f"{base}/docs",
+    )
+
+
+@well_known_router.options(SERVER_AT, include_in_schema=False, status_code=204)
+@well_known_router.options(RESOURCE_AT, include_in_schema=False, status_code=204)
+@well_known_router.options(MCP_RESOURCE_AT, include_in_schema=False, status_code=204)
+async def answer_preflight(_: Public) -> Response:
+    """Allow pages of every origin to read the metadata with the headers that clients of MCP send."""
+    return Response(
+        status_code=204,
+        headers={
+            **ANY_ORIGIN,
+            "Access-Control-Allow-Methods": "GET, OPTIONS",
+            "Access-Control-Allow-Headers": "MCP-Protocol-Version, Content-Type",
+            "Access-Control-Max-Age": "86400",
+        },
+    )
+
+
+@well_known_router.get(MCP_RESOURCE_AT, responses=problems(TooManyRequests))
+async def read_mcp_resource(_: Public, settings: Config, response: Response) -> McpResourceOut:
+    """The MCP endpoint as a resource (RFC 9728), and the authorization server of its clients."""
+    response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
+    base = settings.base_url
+    return McpResourceOut(
+        resource=resource_of(base),
+        resource_name=settings.registry_name,
+        authorization_servers=[base],
+        scopes_supported=list(READING_SCOPES),
+        bearer_methods_supported=["header"],
+        resource_documentation=f"{base}/docs",
     )
 
 
@@ -132,10 +186,10 @@ async def read_token_keys(_: Public, tokens: Tokens, settings: Config, response:
     )
 
 
-@well_known_router.get("/.well-known/oauth-protected-resource", responses=problems(TooManyRequests))
+@well_known_router.get(RESOURCE_AT, responses=problems(TooManyRequests))
 async def read_protected_resource(_: Public, settings: Config, response: Response) -> ProtectedResourceOut:
     """Which authorization server issues tokens for the API: this registry, or OAUTH_AUTHORIZATION_SERVER_URL."""
-    response.headers["Cache-Control"] = CACHED
+    response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
     base = settings.base_url
     return ProtectedResourceOut(
         resource=base,

@@ -34,6 +34,8 @@ class WebhookEvent(StrEnum):
     BOND_RELEASING = "bond.releasing"
     BOND_RELEASED = "bond.released"
     BOND_SLASHED = "bond.slashed"
+    CONNECTION_GRANTED = "connection.granted"
+    CONNECTION_ENDED = "connection.ended"
     CROSSING_COMPLETED = "cross_registry_transfer.completed"
     CONTRACT_PROPOSED = "contract.proposed"
     CONTRACT_ACCEPTED = "contract.accepted"

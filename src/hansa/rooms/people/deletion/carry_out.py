@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.values.errors import Conflict
+from hansa.rooms.people import oauth
 from hansa.rooms.people import store as people_store
 
 from . import store
@@ -38,6 +39,7 @@ async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
             # The account first: from here on nothing new is made for it that the next line would not see.
             await store.close_account(tx, deletion.developer_id)
             await bar_author(tx, deletion.developer_id)
+            await oauth.end_grants_of(tx, deletion.developer_id, "account_deleted")
             await account_end.end(tx, deletion.developer_id)
             await store.begin_processing(tx, deletion.developer_id, PAUSE_MINUTES)
     except Conflict as obstacle:
@@ -49,5 +51,6 @@ async def _erase(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
     profile = await people_store.profile_of(tx, deletion.developer_id)
     await delete_mails_to(tx, profile.email)
     await account_end.erase(tx, deletion.developer_id)
+    await oauth.erase(tx, deletion.developer_id)
     await store.erase_person(tx, deletion.developer_id)
     await store.end_processing(tx, deletion.developer_id)

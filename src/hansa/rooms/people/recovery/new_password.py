@@ -5,7 +5,7 @@ from hansa.foundation.plumbing.keys.tokens import TokenIssuer
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer, PasswordSetter
 from hansa.foundation.values.errors import Unauthorized
-from hansa.rooms.people import mails, recovery_keys, sessions
+from hansa.rooms.people import mails, oauth, recovery_keys, sessions
 from hansa.rooms.people.errors import RecoveryRefused, WrongPassword
 
 from . import store
@@ -41,5 +41,6 @@ async def recover_account(tx: Tx, seal: Seal, tokens: TokenIssuer, email: str, r
 
 async def _end_what_the_old_one_opened(tx: Tx, seal: Seal, developer_id: int) -> None:
     await sessions.end_all(tx, developer_id)
+    await oauth.end_grants_of(tx, developer_id, "password_changed")
     await store.burn_grants(tx, developer_id)
     await mails.notify(tx, seal, developer_id, mails.password_changed)

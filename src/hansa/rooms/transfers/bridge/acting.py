@@ -179,7 +179,7 @@ async def _lock(
     if held is None:
         # The owner is not asked about what could not be locked anyway.
         await ledger.lock_for_bridge(tx, amount, book, dry=True)
-        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+        return await agents.ask_owner(tx, agent, asked.payment)
     locked = await ledger.lock_for_bridge(tx, amount, book)
     terms = Terms(str(saga_id), Direction.WRAP, agent.did, asked.receiver_did, asked.amount, book.currency)
     return await _begun(tx, corridor, terms, asked.request, _Aside(held, locked.hold_id))
@@ -196,7 +196,7 @@ async def _set_aside(
         # The owner is not asked about what could not be set aside anyway.
         if dict(await wrapped_store.held_by(tx, agent.did)).get(asked.wrapped_currency, 0) < asked.amount:
             raise WrappedInsufficient
-        return await agents.request_approval(tx, agent.did, asked.payment.spending, asked.payment.currency)
+        return await agents.ask_owner(tx, agent, asked.payment)
     saga_id = uuid4()
     code, _, _ = asked.wrapped_currency.partition(".")
     terms = Terms(str(saga_id), Direction.REDEEM, agent.did, asked.receiver_did, asked.amount, code)

@@ -30,9 +30,9 @@ _STEPS = (
 
 _ADD = f"""
 INSERT INTO transfers_bridge_saga (saga_id, direction, peer, frame, sender_did, receiver_did, amount, currency, state,
-  history, hold_id, is_counted, capability_id, request_scope, deadline, next_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {_STEPS.format("$10")}, $11, $12, $13, $14, to_timestamp($15),
-  clock_timestamp() + make_interval(secs => $16))
+  history, hold_id, is_counted, capability_id, grant_id, request_scope, deadline, next_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, {_STEPS.format("$10")}, $11, $12, $13, $14, $15, to_timestamp($16),
+  clock_timestamp() + make_interval(secs => $17))
 """  # noqa: S608
 
 _ADD_FORGOTTEN = f"""
@@ -151,6 +151,7 @@ async def add(tx: Tx, new: NewSaga) -> None:
         new.hold_id,
         new.held.is_counted,
         new.held.capability_id,
+        new.held.grant_id,
         new.request_scope,
         saga.deadline,
         FIRST_RETRY_SECONDS,
@@ -323,7 +324,7 @@ def _kept(row: asyncpg.Record) -> KeptSaga:
         row["peer"],
         row["frame"],
         row["hold_id"],
-        agents.HeldBudget(row["is_counted"], row["capability_id"]),
+        agents.HeldBudget(row["is_counted"], row["capability_id"], row["grant_id"]),
         row["request_scope"],
         row["created_at"],
     )

@@ -76,6 +76,7 @@ async def reserve_payment(tx: Tx, corridor: Corridor, payment: CrossingPayment) 
         backend="async",
         is_counted=payment.held.is_counted,
         capability_id=payment.held.capability_id,
+        grant_id=payment.held.grant_id,
         request_scope=payment.request_scope.hex() if payment.request_scope else None,
         deadline_seconds=payment.seconds,
         first_retry_seconds=RETRY_SECONDS,

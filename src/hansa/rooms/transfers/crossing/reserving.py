@@ -123,9 +123,7 @@ async def _judged(
     if held is None:
         # The owner is not asked about what could not be paid anyway.
         await ledger.apply(tx, [order], corridor.book, dry=True)
-        return await agents.request_approval(
-            tx, agent.did, crossing_request.payment.spending, crossing_request.payment.currency
-        )
+        return await agents.ask_owner(tx, agent, crossing_request.payment)
     if request is not None:
         await idempotency.remember(tx, request, text_of(body))
     if crossing_request.backend == "async":
@@ -177,6 +175,7 @@ def new_sent(
         backend=crossing_request.backend,
         is_counted=held.is_counted,
         capability_id=held.capability_id,
+        grant_id=held.grant_id,
         request_scope=crossing_request.request.scope.hex() if crossing_request.request else None,
         deadline_seconds=CALLER_SECONDS if waits else ASYNC_SECONDS,
         first_retry_seconds=RETRY_SECONDS if waits else 0.0,

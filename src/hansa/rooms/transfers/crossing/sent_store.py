@@ -94,6 +94,7 @@ class NewSent(msgspec.Struct, frozen=True):
     amount_out: Minor | None = None
     quote_id: UUID | None = None
     purpose: str | None = None
+    grant_id: UUID | None = None
 
 
 async def sent_row(tx: Tx, transfer_id: UUID) -> asyncpg.Record | None:

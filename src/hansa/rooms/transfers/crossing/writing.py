@@ -119,7 +119,7 @@ async def _give_back(tx: Tx, transfer_id: UUID) -> None:
     assert row is not None
     if row["request_scope"] is not None:
         await idempotency.forget(tx, row["request_scope"])
-    held = agents.HeldBudget(row["is_counted"], row["capability_id"])
+    held = agents.HeldBudget(row["is_counted"], row["capability_id"], row["grant_id"])
     await agents.return_budget(
         tx, row["sender_did"], held, row["amount"], held_at=row["created_at"], is_unused=True
     )

@@ -32,14 +32,14 @@ BEGIN
     SELECT (l ->> 'place')::int AS place, (l ->> 'balance')::bigint AS balance, n.*
     FROM jsonb_array_elements(lines) l CROSS JOIN LATERAL jsonb_to_record(l -> 'payload') AS n (transfer_id uuid, peer text,
       frame text, sender_did text, receiver_did text, amount bigint, currency text, memo text, expected_fee bigint,
-      backend text, is_counted boolean, capability_id uuid, request_scope text, deadline_seconds float,
+      backend text, is_counted boolean, capability_id uuid, grant_id uuid, request_scope text, deadline_seconds float,
       first_retry_seconds float, currency_received text, min_amount_out bigint, amount_out bigint, quote_id uuid, purpose text)
   ), written AS (
     INSERT INTO transfers_sent (transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, state, expected_fee,
-      backend, balance_after, is_counted, capability_id, request_scope, deadline, next_at, currency_received,
+      backend, balance_after, is_counted, capability_id, grant_id, request_scope, deadline, next_at, currency_received,
       min_amount_out, amount_out, quote_id, purpose)
     SELECT transfer_id, peer, frame, sender_did, receiver_did, amount, currency, memo, 'reserved', expected_fee, backend, balance,
-      is_counted, capability_id, decode(request_scope, 'hex'), clock_timestamp() + make_interval(secs => deadline_seconds),
+      is_counted, capability_id, grant_id, decode(request_scope, 'hex'), clock_timestamp() + make_interval(secs => deadline_seconds),
       clock_timestamp() + make_interval(secs => first_retry_seconds), currency_received, min_amount_out, amount_out, quote_id,
       purpose
     FROM line

@@ -26,15 +26,26 @@ from .agents import (
     developer_or_agent_caller,
     require_permission,
 )
-from .callers import Agent, AgentToJudge, Developer, PasswordSetter
+from .callers import (
+    Agent,
+    AgentSession,
+    AgentToJudge,
+    Developer,
+    Grant,
+    PasswordSetter,
+    ReadBounds,
+)
 from .checks import (
     AGENT_CHECK,
+    AGENT_SIGN_IN,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
     LAST_READ_AGENT,
     LICENCE_CHECK,
     PASSWORD_SETTER_CHECK,
     SERVICE_CHECK,
+    SPENT_UNDER_GRANTS,
+    SpentUnderGrants,
     check_developer_or_agent,
 )
 from .credentials import API_KEY_SESSION, CALLER, CAPABILITY_HEADER, CONFIRMED, bearer_token
@@ -66,6 +77,7 @@ from .internal import InternalCaller, Public, anyone, internal_caller
 
 __all__ = [
     "AGENT_CHECK",
+    "AGENT_SIGN_IN",
     "API_KEY_SESSION",
     "CALLER",
     "CAPABILITY_HEADER",
@@ -77,9 +89,11 @@ __all__ = [
     "LICENCE_CHECK",
     "PASSWORD_SETTER_CHECK",
     "SERVICE_CHECK",
+    "SPENT_UNDER_GRANTS",
     "ActingDeveloper",
     "AdminNeeds2fa",
     "Agent",
+    "AgentSession",
     "AgentToJudge",
     "AreaMissing",
     "AreasWithheld",
@@ -89,13 +103,16 @@ __all__ = [
     "CurrentPasswordSetter",
     "Developer",
     "DeveloperOrAgent",
+    "Grant",
     "InternalCaller",
     "LicenceSuspended",
     "MaybeDeveloper",
     "PasswordSetter",
     "PermissionMissing",
     "Public",
+    "ReadBounds",
     "ScopeMissing",
+    "SpentUnderGrants",
     "acting_developer_caller",
     "admin_holding",
     "agent_caller",

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.connections import GrantBounds
 from hansa.foundation.values.errors import DeveloperSuspended
 from hansa.foundation.values.scopes import EVERY_SCOPE, allows
 
@@ -56,17 +59,49 @@ class Developer(msgspec.Struct, frozen=True):
             raise AreaMissing(detail, context={"area": area})
 
 
+class ReadBounds(Protocol):
+    """Reader of a grant's row, which stays locked until the transaction ends with `locked`. Raises: Unauthorized, for a grant that has ended."""
+
+    async def __call__(self, tx: Tx, grant_id: UUID, /, *, locked: bool) -> GrantBounds: ...
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """Grant under which a connected client acts as an agent; `client` is the name that its owner knows."""
+
+    id: UUID
+    client: str
+    read_bounds: ReadBounds
+
+
 class Agent(msgspec.Struct, frozen=True):
-    """One agent, by agent token; active at the moment it was asked."""
+    """One agent, by agent token or under a grant; active at the moment it was asked."""
 
     did: str
     developer_id: int
     roles: tuple[str, ...]
     permissions: frozenset[str]
     is_governed: bool
-    """Its owner bounds its payments by a policy."""
+    """Its owner bounds its payments, by a policy or by a grant."""
     version: int | None = None
     """Version that the transaction compares; None where the agent was read for this request."""
+    grant: Grant | None = None
+    """Grant of the client that acts as the agent."""
+
+    def __post_init__(self) -> None:
+        assert self.grant is None or (self.is_governed and self.version is None), "a grant governs"
+
+    @property
+    def grant_id(self) -> UUID | None:
+        """The id of the grant, or None where no connected client acts."""
+        return self.grant.id if self.grant else None
+
+
+class AgentSession(msgspec.Struct, frozen=True):
+    """An active agent that proved its secret, and when, by the database's clock; its tokens carry the session."""
+
+    did: str
+    session: str
+    at: datetime
 
 
 class AgentToJudge(msgspec.Struct, frozen=True):

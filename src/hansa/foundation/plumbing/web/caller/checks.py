@@ -1,15 +1,18 @@
 """Checks of credentials, which the rooms that own developers, agents and federation fill."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+from uuid import UUID
 
 from cryptography.x509 import Certificate
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.money import Minor
 from hansa.foundation.values.scopes import EVERY_SCOPE
 
-from .callers import Agent, Developer, PasswordSetter
+from .callers import Agent, AgentSession, Developer, PasswordSetter
 
 DEVELOPER_CHECK: Slot[Callable[[Runtime, str], Awaitable[Developer]]] = Slot("callers: check of a developer")
 AGENT_CHECK: Slot[Callable[[Runtime, str], Awaitable[Agent]]] = Slot("callers: check of an agent")
@@ -21,6 +24,13 @@ PASSWORD_SETTER_CHECK: Slot[Callable[[Runtime, str], Awaitable[PasswordSetter]]]
 LICENCE_CHECK: Slot[Callable[[Runtime, str], Awaitable[None]]] = Slot("callers: check of a licence")
 SERVICE_CHECK: Slot[Callable[[Runtime, Certificate], Awaitable[None]]] = Slot("callers: check of a service")
 """Each check raises Unauthorized or Forbidden."""
+
+AGENT_SIGN_IN: Slot[Callable[[Tx, str, str], Awaitable[AgentSession]]] = Slot("callers: sign-in of an agent")
+"""Exchange of an agent's client id and secret for the right to a token. Raises: Unauthorized, Forbidden."""
+
+SpentUnderGrants: TypeAlias = Callable[[Tx, Sequence[UUID]], Awaitable[dict[UUID, Minor]]]
+SPENT_UNDER_GRANTS: Slot[SpentUnderGrants] = Slot("callers: spent under grants")
+"""The amounts that agents paid today (UTC) under grants of connected clients."""
 
 IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("callers: is a developer suspended")
 """Check that a developer is suspended, or the account closed; neither begins before the transaction ends."""

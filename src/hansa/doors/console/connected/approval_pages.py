@@ -1,0 +1,97 @@
+"""Decision of a person on one payment that an agent, or a client under a connection, may not make on its own."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from hansa.doors.console.access import (
+    Act,
+    Acting,
+    SentForm,
+    SignedIn,
+    SignedInPerson,
+    account_page,
+    see_other,
+)
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import agents, catalogue
+
+router = APIRouter(
+    prefix="/account/approvals/{approval_id:uuid}",
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@router.get("")
+async def show_approval(approval_id: UUID, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """Payee, amount, client and request of the payment."""
+    return await _page(request, person, db, approval_id)
+
+
+@router.post("/approve")
+async def approve(approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
+    """Approve this payment, once."""
+    return await _decide(request, sender, db, approval_id, is_approved=True)
+
+
+@router.post("/deny")
+async def deny(approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
+    """Deny this payment."""
+    return await _decide(request, sender, db, approval_id, is_approved=False)
+
+
+async def _decide(
+    request: Request, sender: Acting, db: Db, approval_id: UUID, *, is_approved: bool
+) -> Response:
+    person = sender.person
+
+    async def decide(tx: Tx) -> None:
+        did, _ = await agents.own_approval(tx, person.developer, approval_id)
+        await agents.decide_approval(
+            tx, person.developer, did, approval_id, is_approved=is_approved, in_browser=True
+        )
+
+    try:
+        await db.transaction(decide)
+    except Refused as refusal:
+        return await _page(
+            request, person, db, approval_id, sender.form.refused(refusal), status=refusal.status
+        )
+    return see_other(f"/account/approvals/{approval_id}?done={'approved' if is_approved else 'denied'}")
+
+
+async def _page(
+    request: Request,
+    person: SignedIn,
+    db: Db,
+    approval_id: UUID,
+    form: SentForm | None = None,
+    *,
+    status: int = 200,
+) -> HTMLResponse:
+    async def read(tx: Tx) -> tuple[str, agents.Approval, dict[str, str]]:
+        did, approval = await agents.own_approval(tx, person.developer, approval_id)
+        return did, approval, await catalogue.names_of_agents(tx, [did, approval.payee])
+
+    did, approval, names = await db.read(read)
+    currency = runtime_of(request).settings.settlement_currency
+    return account_page(
+        request,
+        "connected/approval.html",
+        person,
+        form,
+        status=status,
+        did=did,
+        names=names,
+        approval=agents.SpendApprovalOut.of(approval, did, currency),
+        operation=approval.operation,
+        done=request.query_params.get("done", ""),
+    )
