@@ -11,6 +11,8 @@ from typing import Any
 
 import asyncpg
 
+from hansa.foundation.plumbing.storage.migrate import migrate
+from tests.data_directories import copy_data_directory
 from tests.operation.plain_postgresql import CARELESS, PlainPostgresql, plain_postgresql, until_it_answers
 
 NAME = "second"
@@ -84,10 +86,25 @@ async def until(condition: Any) -> None:
 
 
 @asynccontextmanager
-async def leader_and_standby() -> AsyncIterator[Pair]:
-    """Two clusters that run; the standby has everything."""
+async def migrated_cluster() -> AsyncIterator[Path]:
+    """A stopped cluster whose database has the schema."""
+    with plain_postgresql() as postgresql:
+        cluster = postgresql.make("migrated")
+        with postgresql.running(cluster, *CARELESS) as dsn:
+            await until_it_answers(dsn)
+            await migrate(dsn)
+        yield cluster
+
+
+@asynccontextmanager
+async def leader_and_standby(original: Path | None = None) -> AsyncIterator[Pair]:
+    """Two clusters that run, the leader with an empty database or as a copy of a stopped one; the standby has everything."""
     with plain_postgresql() as postgresql, ExitStack() as stack:
-        first = postgresql.make("first")
+        first = postgresql.folder / "first"
+        if original is None:
+            postgresql.make(first.name)
+        else:
+            copy_data_directory(original, first)
         leader = stack.enter_context(postgresql.running(first, *CARELESS, "port=5432"))
         await until_it_answers(leader)
         second = postgresql.folder / NAME

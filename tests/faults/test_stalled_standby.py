@@ -15,16 +15,22 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor
 from hansa.rooms.journal.feed import LIVE_FEED
-from tests.faults.standby import Pair, leader_and_standby, until, value_of
+from tests.faults.standby import Pair, leader_and_standby, migrated_cluster, until, value_of
 from tests.paying import Payments
 from tests.registry import TestRegistry, open_prepared, open_registry
 
 TIMEOUT_SECONDS = 1.0
 
 
+@pytest.fixture(scope="module")
+async def cluster() -> AsyncIterator[Path]:
+    async with migrated_cluster() as made:
+        yield made
+
+
 @pytest.fixture
-async def pair() -> AsyncIterator[Pair]:
-    async with leader_and_standby() as made:
+async def pair(cluster: Path) -> AsyncIterator[Pair]:
+    async with leader_and_standby(cluster) as made:
         yield made
 
 
