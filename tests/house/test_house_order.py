@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from hansa.doors.reference_map import tables
 from hansa.foundation.plumbing.settings import Settings
+from tests.operation.registry_process import run
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "hansa"
@@ -108,10 +107,10 @@ def _planted(directory: Path, file: str, content: str) -> Path:
     return directory
 
 
-def test_the_map_in_the_docs_is_the_map_of_the_code():
-    command = [sys.executable, "-m", "hansa.doors.operate", "map"]
-    drawn = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert (ROOT / "docs" / "map.md").read_text() == drawn, "docs/map.md is stale: run `make map`"
+async def test_the_map_in_the_docs_is_the_map_of_the_code(tmp_path: Path):
+    drawn = await run("map", data_dir=tmp_path)
+    assert drawn.code == 0, drawn
+    assert (ROOT / "docs" / "map.md").read_text() == drawn.output, "docs/map.md is stale: run `make map`"
 
 
 def test_every_table_is_named_after_its_owner():

@@ -25,7 +25,7 @@ from tests.rooms.ledger.staking.stakers import ROLES
 from tests.rooms.reputation.bonded import Bonded, open_bonded
 
 TIMES = by_tier(1, 5, 30)
-PAIRS = by_tier(8, 1_000, 1_000)
+PAIRS = by_tier(4, 1_000, 1_000)
 SERVED = by_tier(("a token", "a reserved token"), tuple(MAKERS), tuple(MAKERS))
 GATHERING = {"settle", "release", "approve", "capture", "award", "unstake all", "pay"}
 PAIRS_OF_SERVERS = by_tier(10, 40, 400)
