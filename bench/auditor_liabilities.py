@@ -7,7 +7,7 @@ from bench.seed import bench_runtime, seed_agents, temporary_directory
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal, ledger
-from hansa.rooms.auditor.liabilities import KeptForest, Origin, commit_liabilities, keep_liabilities
+from hansa.rooms.auditor.liabilities import CachedForest, Origin, commit_liabilities, keep_liabilities
 
 CYCLES = 5
 
@@ -38,7 +38,7 @@ async def run(*, full: bool) -> Figures:
     async with temporary_directory() as directory, bench_runtime(directory) as runtime:
         await seed_agents(runtime, accounts)
         await runtime.database.transaction(lambda tx: tx.execute(_TERMS))
-        kept, verdict_id = KeptForest(), 1
+        kept, verdict_id = CachedForest(), 1
         figures.add(f"from zero, {accounts:,} accounts", "s", [await _timed(runtime, kept, verdict_id)])
         seconds = []
         for _ in range(CYCLES):
@@ -46,11 +46,13 @@ async def run(*, full: bool) -> Figures:
             verdict_id += 1
             seconds.append(await _timed(runtime, kept, verdict_id))
         figures.add(f"a cycle, {changed:,} of {accounts:,} changed", "s", seconds)
-        figures.add("a cycle in another process", "s", [await _timed(runtime, KeptForest(), verdict_id + 1)])
+        figures.add(
+            "a cycle in another process", "s", [await _timed(runtime, CachedForest(), verdict_id + 1)]
+        )
     return figures
 
 
-async def _timed(runtime: Runtime, kept: KeptForest, verdict_id: int) -> float:
+async def _timed(runtime: Runtime, kept: CachedForest, verdict_id: int) -> float:
     async def commit(tx: Tx) -> float:
         await tx.execute("SET LOCAL statement_timeout = '900s'; SET LOCAL work_mem = '64MB'")
         circulating, _ = await ledger.circulating(tx)

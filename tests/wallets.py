@@ -29,7 +29,7 @@ class TestWallet:
         )
         numbers = self.key.public_key().public_numbers()
         self.public_key = numbers.x.to_bytes(32) + numbers.y.to_bytes(32)
-        self.address = ethereum.shown_address(ethereum.address_of(self.public_key))
+        self.address = ethereum.checksum_address(ethereum.address_of(self.public_key))
 
     def sign_digest(self, digest: bytes) -> bytes:
         """65 bytes r, s, v with a low s."""
@@ -74,7 +74,7 @@ def required(networks: Networks, pay_to: str, minor: object = 10 * UNIT, **more:
         "scheme": "exact",
         "network": networks.wallet,
         "amount": str(minor),
-        "asset": ethereum.shown_address(ASSET),
+        "asset": ethereum.checksum_address(ASSET),
         "payTo": pay_to,
         "maxTimeoutSeconds": 60,
         "extra": {"name": networks.domain_name, "version": "1"},

@@ -24,7 +24,7 @@ from typing import Any
 from .canonical import NotBase64url, NotCanonical, decoded, read_json, read_moment
 from .keys import CLOCK_SKEW, AuditorKey, is_signed
 from .liabilities import UNIT, read_liabilities
-from .steps import Judgement, Refusal, Step, code_of
+from .steps import Decision, Refusal, Step, code_of
 
 STANDARD = "SA-1.0"
 NO_HASH = "0" * 64
@@ -81,7 +81,7 @@ class Warned:
 
 
 @dataclass(frozen=True)
-class ChainVerdict(Judgement):
+class ChainVerdict(Decision):
     """The judgement: `code` is `verified`, or the first check that a record did not hold."""
 
     warnings: tuple[Warned, ...]
@@ -113,7 +113,7 @@ def verify_attestations(
 
     Amounts may differ by 0.001 (C6) and 0.01 (C7); with `exact` by nothing. With `max_age` an older head fails C8.
     """
-    judged = _Judged(keys, exact=exact)
+    judged = _Evaluation(keys, exact=exact)
     timestamp = at or datetime.now(UTC)
     for record in reversed(records) if _falls(records) else records:
         judged.evaluate(record)
@@ -130,7 +130,7 @@ def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
     """Return the payload of one record, if a key of the auditor signed it; its chain is not looked at. Raises: NotCanonical."""
     if not isinstance(record, Mapping):
         raise NotCanonical("an attestation is an object")
-    judged = _Judged(keys, exact=True)
+    judged = _Evaluation(keys, exact=True)
     try:
         payload = _payload(record)
         for check in (judged.key, judged.digest, judged.signature):
@@ -140,7 +140,7 @@ def read_record(record: Any, keys: Iterable[AuditorKey]) -> Mapping[str, Any]:
         raise NotCanonical(f"{error.code}: {error.said}") from None
 
 
-class _Judged:
+class _Evaluation:
     """A chain as it is judged; a check raises `Refusal` with its own code."""
 
     last_id: int | None = None

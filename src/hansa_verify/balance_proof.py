@@ -7,13 +7,13 @@ from .attestations import read_record
 from .canonical import NotCanonical
 from .keys import AuditorKey
 from .liabilities import judge_balance, judge_blocks, read_liabilities
-from .steps import Judgement, Step, code_of
+from .steps import Decision, Step, code_of
 
 
-def verify_liabilities(document: Any, keys: Iterable[AuditorKey], *, balance: int | None = None) -> Judgement:
+def verify_liabilities(document: Any, keys: Iterable[AuditorKey], *, balance: int | None = None) -> Decision:
     """Judge a balance proof, or the public level. `balance`, in minor units, is the amount that the reader expects. Never raises."""
     steps = tuple(_steps(document, keys, balance))
-    return Judgement(code_of(steps), steps)
+    return Decision(code_of(steps), steps)
 
 
 def _steps(document: Any, keys: Iterable[AuditorKey], balance: int | None) -> Iterable[Step]:

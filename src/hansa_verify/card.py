@@ -16,7 +16,7 @@ from typing import Any
 from .canonical import canonical_json, read_json
 from .jws import BadEntry, DetachedSignature, read_entry
 from .keys import CLOCK_SKEW, RegistryKey
-from .steps import JudgedText, Judgement, Refusal, refused_as
+from .steps import Decision, Refusal, TextEvaluation, refused_as
 
 CARD_PROFILE = "sorted-ascii-json/1"
 CARD_MAX_BYTES = 2 * 1024 * 1024
@@ -26,7 +26,7 @@ SIGNED_AT_MAX = 253_402_300_799
 
 
 @dataclass(frozen=True)
-class Verdict(Judgement):
+class Verdict(Decision):
     """The judgement; `card` is the card without its signatures, where it is verified."""
 
     card: Mapping[str, Any] | None = None
@@ -43,7 +43,7 @@ def verify_document(
     text: bytes | str, keys: Sequence[RegistryKey], *, typ: str, at: datetime | None = None
 ) -> Verdict:
     """Verify any document that a registry signed with a signature of this type, as `verify_card` does. Never raises."""
-    judged = _Judged(text, keys, typ, at)
+    judged = _Evaluation(text, keys, typ, at)
     code, steps = judged.take()
     if code != "verified":
         return Verdict(code, steps)
@@ -70,7 +70,7 @@ def time_of(stated: int | None, signer: RegistryKey, at: datetime) -> datetime:
     return signed_at
 
 
-class _Judged(JudgedText):
+class _Evaluation(TextEvaluation):
     card: dict[str, Any]
     entries: list[Any]
     entry: DetachedSignature

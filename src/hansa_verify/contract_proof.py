@@ -13,17 +13,17 @@ from .canonical import canonical_json, read_json, read_moment
 from .keys import RegistryKey
 from .registry_card import verify_registry_card
 from .schema import form_error
-from .steps import JudgedText, Judgement, Refusal, refused_as
+from .steps import Decision, Refusal, TextEvaluation, refused_as
 
 
 def verify_contract_proof(
     text: bytes | str, card: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None
-) -> Judgement:
+) -> Decision:
     """Judge the text of a proof by the card of its registry and the keys of that host, as of `at`. Never raises."""
-    return Judgement(*_Judged(text, card, keys, at).take())
+    return Decision(*_Evaluation(text, card, keys, at).take())
 
 
-class _Judged(JudgedText):
+class _Evaluation(TextEvaluation):
     stated: Mapping[str, Any]
     signed: Mapping[str, Any]
     authorizations: Sequence[Mapping[str, Any]]

@@ -16,7 +16,7 @@ from .licence import (
     read_certificate,
     read_issued_list,
 )
-from .steps import Judged, Judgement, Refusal, refused_as
+from .steps import Decision, Evaluation, Refusal, refused_as
 
 LIST_MAX_AGE = timedelta(days=7)
 
@@ -25,7 +25,7 @@ _ENDED = ("revoked", "suspended", "superseded")
 
 
 @dataclass(frozen=True)
-class LicenceVerdict(Judgement):
+class LicenceVerdict(Decision):
     """The judgement; `as_of` is the time of the oldest list by which the licence is not revoked.
 
     `code` is `verified`, `unverified`, `untrusted_root`, `revoked`, `suspended`, `superseded`, `expired` or `malformed`.
@@ -45,15 +45,15 @@ def verify_licence(
     lists: Iterable[object] = (),
     at: datetime | None = None,
     list_max_age: timedelta = LIST_MAX_AGE,
-    stated_hash: object = None,
+    declared_hash: object = None,
 ) -> LicenceVerdict:
     """Judge a certificate by its chain, the hash of the trusted genesis certificate and the issuers' lists, as of `at`.
 
-    `stated_hash` is the hash that its document states, None where it states none. Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
+    `declared_hash` is the hash that its document states, None where it states none. Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
     verdict is `unverified`.
     """
-    judged = _Judged(
-        (certificate, chain, lists, stated_hash), root_hash, list_max_age, at or datetime.now(UTC)
+    judged = _Evaluation(
+        (certificate, chain, lists, declared_hash), root_hash, list_max_age, at or datetime.now(UTC)
     )
     code, steps = judged.take()
     reason = "every step holds" if code == "verified" else steps[-1].said
@@ -61,7 +61,7 @@ def verify_licence(
     return LicenceVerdict(code, steps, reason, own_hash, judged.as_of, judged.expires_at())
 
 
-class _Judged(Judged):
+class _Evaluation(Evaluation):
     def __init__(
         self,
         stated: tuple[object, Sequence[object], Iterable[object], object],
@@ -80,12 +80,12 @@ class _Judged(Judged):
         self.as_of: datetime | None = None
 
     def format(self) -> str:
-        certificate, chain, lists, stated_hash = self.stated
+        certificate, chain, lists, declared_hash = self.stated
         with refused_as("malformed"):
             self.path = [read_certificate(certificate)]
             self.parents = [read_certificate(text) for text in chain]
             self.issued = [read_issued_list(text) for text in lists]
-        if stated_hash not in (None, self.path[0].hash):
+        if declared_hash not in (None, self.path[0].hash):
             raise Refusal("malformed", f"the document states another hash than {self.path[0].hash}")
         return f"a certificate of type {self.path[0].kind}, hash {self.path[0].hash}"
 

@@ -18,7 +18,7 @@ from .canonical import NotCanonical, canonical_json, decoded, read_json, read_mo
 from .jws import read_entry
 from .keys import CLOCK_SKEW, RegistryKey, is_signed
 from .schema import form_error, form_of, schema_errors
-from .steps import JudgedText, Judgement, Refusal, refused_as
+from .steps import Decision, Refusal, TextEvaluation, refused_as
 
 REGISTRY_CARD_MAX_BYTES = 256 * 1024
 STRING_MAX_CHARACTERS = 2048
@@ -59,7 +59,7 @@ class CardReader:
 
 
 @dataclass(frozen=True)
-class CardVerdict(Judgement):
+class CardVerdict(Decision):
     """The judgement; `signed` has the signed leaves by their paths, where the card is verified: all that may be believed."""
 
     signed: Mapping[str, Any] | None = None
@@ -76,7 +76,7 @@ def verify_registry_card(
     reader: CardReader | None = None,
 ) -> CardVerdict:
     """Judge the text of a registry card by the keys of its host, as of `at`. Never raises."""
-    judged = _Judged(text, keys, reader or CardReader(), at)
+    judged = _Evaluation(text, keys, reader or CardReader(), at)
     code, steps = judged.take()
     signed = judged.signed if code == "verified" else None
     return CardVerdict(code, steps, signed, judged.kid, *judged.times)
@@ -99,7 +99,7 @@ def _plain(value: Any) -> Any:
     return read_json(str(value)) if isinstance(value, Decimal) else value
 
 
-class _Judged(JudgedText):
+class _Evaluation(TextEvaluation):
     card: dict[str, Any]
     signed: dict[str, Any]
     signer: RegistryKey

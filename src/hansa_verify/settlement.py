@@ -15,7 +15,7 @@ from .card import CARD_MAX_BYTES, signer_of, time_of, verify_document
 from .jws import CompactSignature, read_compact
 from .keys import RegistryKey
 from .schema import form_error
-from .steps import VERIFIED, JudgedText, Judgement, Refusal, refused_as
+from .steps import VERIFIED, Decision, Refusal, TextEvaluation, refused_as
 
 MESSAGE_TYPE, BUNDLE_TYPE = "fed-slash+jws", "dispute-bundle+jws"
 MESSAGE_MAX_CHARACTERS = 800_000
@@ -43,7 +43,7 @@ _DECIDED = {*_DESTROYED, "FAILED", "EXPIRED"}
 
 
 @dataclass(frozen=True)
-class SettlementVerdict(Judgement):
+class SettlementVerdict(Decision):
     """The judgement; `messages` are the claim and the statement of each message without the facts, where they are verified."""
 
     messages: tuple[Mapping[str, Any], ...] = ()
@@ -53,12 +53,12 @@ def verify_settlement(
     text: bytes | str, keys: Sequence[RegistryKey], *, at: datetime | None = None
 ) -> SettlementVerdict:
     """Judge the evidence of a settlement by the keys of the registry that wrote it, as of `at`. Never raises."""
-    judged = _Judged(text, keys, at)
+    judged = _Evaluation(text, keys, at)
     code, steps = judged.take()
     return SettlementVerdict(code, steps, judged.said() if code == VERIFIED else ())
 
 
-class _Judged(JudgedText):
+class _Evaluation(TextEvaluation):
     messages: list[CompactSignature]
     signers: list[RegistryKey]
 

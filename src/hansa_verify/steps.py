@@ -19,7 +19,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Decision:
     """The outcome: `code` is `verified`, or names the first thing that did not hold."""
 
     code: str
@@ -52,8 +52,8 @@ def refused_as(code: str, prefix: str = "") -> Iterator[None]:
         raise Refusal(code, f"{prefix}{error}") from None
 
 
-class Judged:
-    """Judgement of a document: each of `steps` is a method that returns its finding, or raises `Refusal`."""
+class Evaluation:
+    """Decision of a document: each of `steps` is a method that returns its finding, or raises `Refusal`."""
 
     steps: tuple[Callable[[Any], str], ...]
 
@@ -69,7 +69,7 @@ class Judged:
         return VERIFIED, tuple(taken)
 
 
-class JudgedText(Judged):
+class TextEvaluation(Evaluation):
     """The text of a document, judged by keys of its signer, as of a moment: now unless another is asked for."""
 
     def __init__(self, text: bytes | str, keys: Sequence[Any], at: datetime | None) -> None:

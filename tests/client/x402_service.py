@@ -108,4 +108,4 @@ class X402Service(httpx2.AsyncBaseTransport):
 
 def checksummed(address: str) -> str:
     """An address as wallets show it."""
-    return ethereum.shown_address(bytes.fromhex(address.removeprefix("0x")))
+    return ethereum.checksum_address(bytes.fromhex(address.removeprefix("0x")))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hansa.doors.console.administration.record_pages import shown_settings
+from hansa.doors.console.administration.record_pages import settings_view
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import federation
@@ -317,6 +317,6 @@ async def test_the_settings_in_effect_are_shown_with_secrets_masked(start_regist
     "url", ["postgresql://ada:hunter2@db.example/hansa", "postgresql://db.example/hansa?password=hunter2"]
 )
 def test_a_password_in_an_address_is_masked(url):
-    values = dict(shown_settings(read_settings(database_url=url)))
+    values = dict(settings_view(read_settings(database_url=url)))
     assert "hunter2" not in values["DATABASE_URL"]
     assert "db.example/hansa" in values["DATABASE_URL"]

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from hansa.foundation.plumbing.outgoing import OutgoingTimeout, show_certificate
 from hansa.rooms import federation
-from hansa.rooms.federation import OWN_IDENTITY, IdentityMissing
-from hansa.rooms.federation.identity import own, own_identity
+from hansa.rooms.federation import LOCAL_IDENTITY, IdentityMissing
+from hansa.rooms.federation.identity import local_identity, own
 from hansa.rooms.federation.identity.requests import new_request
 from hansa.rooms.federation.operators import renew_certificates
 from hansa.rooms.federation.peers import READ_A_PEER
@@ -232,7 +232,7 @@ async def test_a_registry_that_is_no_operator_accepts_no_invitation_for_one(fram
 
 async def identity_of(registry: TestRegistry, kind: Any = "registry") -> Any:
     """The certificate as a process that has just begun shows it."""
-    return await own_identity(registry.runtime).svid(kind)
+    return await local_identity(registry.runtime).svid(kind)
 
 
 async def enrolled(operator: PeerAdministrator) -> OtherFrame:
@@ -384,7 +384,7 @@ async def test_new_roots_of_the_frame_become_those_of_its_operator(operator: Pee
         lambda tx: tx.execute("UPDATE plumbing_job SET due_at = now() WHERE kind = $1", READ_A_PEER.name)
     )
     await run_due(registry.runtime, READ_A_PEER)
-    assert await OWN_IDENTITY.of(registry.runtime).roots_pem() == mainframe.bundle.pem
+    assert await LOCAL_IDENTITY.of(registry.runtime).roots_pem() == mainframe.bundle.pem
     published = (await registry.http.get("/.well-known/spiffe-bundle.json")).json()
     assert len(published["keys"]) == 2
     # What the next root signs counts from now on.

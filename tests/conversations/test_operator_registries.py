@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.keys.authority import Svid
 from hansa.foundation.plumbing.outgoing import show_certificate
 from hansa.foundation.values.money import Minor
 from hansa.rooms import auditor, federation, ledger
-from hansa.rooms.federation import OWN_IDENTITY
-from hansa.rooms.federation.identity import own_identity
+from hansa.rooms.federation import LOCAL_IDENTITY
+from hansa.rooms.federation.identity import local_identity
 from hansa.rooms.federation.operators import renew_certificates
 from hansa_verify import log, read_auditor_keys, read_export, read_keys, verify_attestations
 from hansa_verify.registry_card import CardReader, verify_registry_card
@@ -111,7 +111,7 @@ async def test_peer_routes_accept_only_the_exact_identity_of_the_operators_card(
     for asked in (frame, south):
         answer = await north.call(asked, "GET", ASKING)
         assert (answer.status, json.loads(answer.body)["ledger_id"]) == (200, f"{FRAME}/registry/north")
-    operator = await OWN_IDENTITY.of(north.registry.runtime).svid("operator")
+    operator = await LOCAL_IDENTITY.of(north.registry.runtime).svid("operator")
     assert operator.spiffe_id == f"spiffe://{FRAME}/operator/north"
     before = (await frame.refused(north)).get("wrong_identity", 0)
     assert await status_of(operator, frame) == 403
@@ -136,7 +136,7 @@ async def status_of(svid: Svid, asked: Neighbour) -> int | None:
 
 
 async def test_an_operator_is_judged_by_the_roots_of_its_frame_whatever_it_publishes(one: OneFrame):
-    roots = await OWN_IDENTITY.of(one.frame.registry.runtime).roots_pem()
+    roots = await LOCAL_IDENTITY.of(one.frame.registry.runtime).roots_pem()
     for here in one.all:
         assert (await here.registry.http.get("/.well-known/spiffe-bundle.json")).status_code == 200
         for there in one.all:
@@ -203,7 +203,7 @@ async def test_an_operator_takes_no_connection_and_publishes_no_roots_before_its
     # Two certificates of seven days, which a second acceptance of the same invitation replaces by others.
     text = await invitation_of(apart.frame, "north")
     runtime = apart.registry.runtime
-    first = await OWN_IDENTITY.of(runtime).svid()
+    first = await LOCAL_IDENTITY.of(runtime).svid()
     assert timedelta(days=6) < first.expires_at - datetime.now(UTC) <= timedelta(days=7)
     for _ in range(2):
         accepting = federation.accept(runtime, None, text, 10**12)
@@ -225,9 +225,9 @@ async def test_a_frame_renews_the_certificates_of_a_paused_operator_and_not_thos
                 " expires_at = expires_at - interval '4 days'"
             )
         )
-        before = await own_identity(runtime).svid()
+        before = await local_identity(runtime).svid()
         await renew_certificates(runtime)
-        return await own_identity(runtime).svid() != before
+        return await local_identity(runtime).svid() != before
 
     assert await is_renewed()
     await frame.database.transaction(lambda tx: federation.pause_peer(tx, None, "north"))

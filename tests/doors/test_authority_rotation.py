@@ -139,7 +139,7 @@ async def test_the_former_root_stays_while_a_service_has_a_certificate_of_it(rot
 
 async def test_the_former_root_stays_as_long_as_the_certificates_of_operators_last(rotated: Rotated):
     async with open_registry(rotated.dsn, rotated.directory) as registry:
-        bundle = await federation.own_bundle(registry.runtime)
+        bundle = await federation.local_bundle(registry.runtime)
         north = NewPeer(
             "https://north.example.com", bundle, "approved", "cloud_operator", registry_name="north"
         )

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from hansa.doors.demo import DemoFailed, Options, run_demo
 from hansa.doors.demo.client import DemoClient
-from hansa.doors.demo.own_registry import Administrator
 from hansa.doors.demo.screen import Screen
 from hansa.doors.demo.story import Confirm
+from hansa.doors.demo.temporary_registry import Administrator
 from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served

@@ -21,7 +21,7 @@ from hansa.rooms.commerce.slash_settlements.awarding import take_award
 from hansa.rooms.commerce.slash_settlements.envelope import Confirmation, Paid, SignedAward, SignedReceipt
 from hansa.rooms.commerce.slash_settlements.inbox import Sent, take_outcome, take_receipt, take_request
 from hansa.rooms.commerce.slash_settlements.opening import Request
-from hansa.rooms.commerce.slash_settlements.paid_awards import ShownAward, take_paid
+from hansa.rooms.commerce.slash_settlements.paid_awards import PresentedAward, take_paid
 from hansa.rooms.commerce.slash_settlements.settlement import (
     Award,
     Claim,
@@ -139,9 +139,11 @@ def signed_award(claim: Claim) -> SignedAward:
     return SignedAward(claim, award, {}, NO_POSITIONS)
 
 
-def shown_award(scene: Scene, signed: SignedAward) -> ShownAward:
+def shown_award(scene: Scene, signed: SignedAward) -> PresentedAward:
     """Return the award in the form in which the peer that has paid it presents it."""
-    return ShownAward(scene.peer, signed, Paid(signed.claim, signed.award, "signed", NO_POSITIONS, "shown"))
+    return PresentedAward(
+        scene.peer, signed, Paid(signed.claim, signed.award, "signed", NO_POSITIONS, "shown")
+    )
 
 
 async def _paid_award(scene: Scene) -> Asking:

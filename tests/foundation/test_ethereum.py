@@ -21,7 +21,7 @@ def raw(text: str) -> bytes:
 
 @wallets
 def test_the_address_of_a_key_is_shown_with_its_checksum(wallet: dict[str, Any]) -> None:
-    assert ethereum.shown_address(ethereum.address_of(raw(wallet["public_key"]))) == wallet["address"]
+    assert ethereum.checksum_address(ethereum.address_of(raw(wallet["public_key"]))) == wallet["address"]
 
 
 @wallets
@@ -52,7 +52,7 @@ def test_a_typed_message_is_verified_and_gives_its_key(wallet: dict[str, Any]) -
     ],
 )
 def test_the_checksum_is_that_of_eip_55(address: str) -> None:
-    assert ethereum.shown_address(raw(address)) == address
+    assert ethereum.checksum_address(raw(address)) == address
 
 
 def test_keccak_is_that_of_ethereum_and_not_sha3() -> None:

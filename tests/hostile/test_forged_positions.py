@@ -18,7 +18,7 @@ from hansa.rooms.transfers.bridge.messages import Message as BridgeMessage
 from hansa.rooms.transfers.bridge.messages import MessageType as BridgeType
 from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.channel import PATH
-from hansa.rooms.transfers.crossing.envelope import kept_message, signed_text
+from hansa.rooms.transfers.crossing.envelope import signed_text, stored_message
 from hansa.rooms.transfers.crossing.messages import Message, MessageType, Position, positions_at
 from hansa.rooms.transfers.crossing.pair_chain import Pair
 from tests.neighbours.crossing_scene import LostCalls, across, crossing_of, deadlines_pass, settle
@@ -73,7 +73,7 @@ async def test_a_peer_that_states_a_place_beyond_the_own_chain_keeps_no_units_of
     forged = Message(MessageType.HEADS, nonce="x", own=Position(1), seen=BEYOND)
     (question,) = await said_by_b(pair, PATH, signed_text(await key_of_b(pair), forged))
     # The peer is asked about the heads: it shows there what it has seen, if it has seen anything.
-    assert kept_message(question).type is MessageType.HEADS
+    assert stored_message(question).type is MessageType.HEADS
     assert await crossing_of(pair.a) == "open"
     assert (await pair.a.refused(pair.b))["position_forged"] == 1
     with monkeypatch.context() as patch:

@@ -68,7 +68,7 @@ def _contents() -> tuple[list[Docstring], frozenset[str]]:
         if file.suffix == ".py":
             tree = ast.parse(file.read_text())
             docstrings += docstrings_of(tree, file)
-            names |= set(_defined_names(tree))
+            names |= set(_defined_names(tree, is_of_schemas=file.name == "schemas.py"))
     return docstrings, frozenset(names)
 
 
@@ -116,7 +116,11 @@ def _records() -> str:
     return f"{len(records)}, {'index' if (RECORDS / 'README.md').exists() else 'no index'}, {with_status} with status"
 
 
-def _defined_names(tree: ast.Module) -> Iterator[str]:
+def _is_model(shape: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "LazyModel" for base in shape.bases)
+
+
+def _defined_names(tree: ast.Module, *, is_of_schemas: bool) -> Iterator[str]:
     nodes = list(ast.walk(tree))
     # Members of shapes are on the wire, and keep their names.
     members = {
@@ -127,6 +131,9 @@ def _defined_names(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.AnnAssign)
     }
     for node in nodes:
+        if isinstance(node, ast.ClassDef) and (is_of_schemas or _is_model(node)):
+            # The API description has the shape under this name, which generated clients use.
+            continue
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
         elif isinstance(node, ast.arg):

@@ -14,7 +14,7 @@ from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.transfers import CROSSING_JOBS
 from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.channel import PATH
-from hansa.rooms.transfers.crossing.envelope import kept_message, signed_texts
+from hansa.rooms.transfers.crossing.envelope import signed_texts, stored_message
 from hansa.rooms.transfers.crossing.messages import Message
 from tests.neighbours.two_registries import Neighbour
 from tests.registry import TestAgent
@@ -124,4 +124,4 @@ async def said(one: Neighbour, other: Neighbour, *texts: str) -> list[Message]:
     """Return the messages that the other registry answers to these texts."""
     answer = await one.call(other, "POST", PATH, {"messages": list(texts)})
     assert answer.status == 200, answer.body
-    return [kept_message(text) for text in json.loads(answer.body)["messages"]]
+    return [stored_message(text) for text in json.loads(answer.body)["messages"]]

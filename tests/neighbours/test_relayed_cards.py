@@ -8,7 +8,7 @@ import pytest
 
 from hansa.rooms import federation
 from hansa.rooms.catalogue.peer_reading import relayed
-from hansa.rooms.catalogue.relays import KeptHome, settle, store
+from hansa.rooms.catalogue.relays import StoredHome, settle, store
 from tests.neighbours.reading_peers import administer, card_at, names_found, owned_agent, read, set_unlisted
 from tests.neighbours.relayed_registries import HOME, RELAY, Relayed, three_registries
 from tests.neighbours.two_registries import befriend
@@ -177,7 +177,7 @@ async def test_of_two_relays_the_nearer_one_counts_while_it_may_be_read(three: R
     open_peers = [kept.peer_id, 777]
 
     async def offered(hop_distance: int, open_now: list[int]) -> bool:
-        by_another: KeptHome = kept._replace(
+        by_another: StoredHome = kept._replace(
             peer_id=777, relay_ledger_id="other.example", hop_distance=hop_distance
         )
         return await database.transaction(lambda tx: store.keep_home(tx, by_another, open_now))

@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.outgoing.workload_api import (
     read_message,
     usable,
 )
-from hansa.rooms.federation import OWN_IDENTITY, IdentityMissing, own_bundle
+from hansa.rooms.federation import LOCAL_IDENTITY, IdentityMissing, local_bundle
 from hansa.rooms.federation.peers.refreshing import refresh_peer
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm
@@ -71,7 +71,7 @@ async def _as_it_was(spire: SpireAgent, pair: Neighbours) -> AsyncIterator[None]
 
 
 def received(pair: Neighbours) -> workload_api.WorkloadIdentity:
-    return OWN_IDENTITY.of(pair.a.registry.runtime).received  # type: ignore[attr-defined,no-any-return]
+    return LOCAL_IDENTITY.of(pair.a.registry.runtime).received  # type: ignore[attr-defined,no-any-return]
 
 
 def is_shown(pair: Neighbours, certificate: x509.Certificate) -> bool:
@@ -133,20 +133,20 @@ async def test_the_listener_and_the_client_show_what_the_agent_certified(
     assert await certificate_shown(pair.a, context) == spire.shown(OWN)
     assert (await pair.a.call(pair.b, "GET", CARD)).status == 200
     assert (await pair.b.call(pair.a, "GET", CARD)).status == 200
-    bundle = await own_bundle(pair.a.registry.runtime)
+    bundle = await local_bundle(pair.a.registry.runtime)
     assert [*bundle.roots] == [spire.authorities[0].certificate]
 
 
 async def test_of_several_identities_that_of_the_registry_counts_as_it_is_written(
     pair: Neighbours, spire: SpireAgent
 ):
-    assert (await OWN_IDENTITY.of(pair.a.registry.runtime).svid()).spiffe_id == OWN
+    assert (await LOCAL_IDENTITY.of(pair.a.registry.runtime).svid()).spiffe_id == OWN
     capital = OWN.replace("registry-a", "Registry-A")
     spire.entries = [OTHER, capital]
     spire.renew()
     await spire.send()
     await until(lambda: failing(pair) == "IdentityUnusable")
-    assert (await OWN_IDENTITY.of(pair.a.registry.runtime).svid()).spiffe_id == OWN
+    assert (await LOCAL_IDENTITY.of(pair.a.registry.runtime).svid()).spiffe_id == OWN
 
 
 async def test_a_new_certificate_is_shown_without_a_restart(
@@ -163,11 +163,11 @@ async def test_a_new_certificate_is_shown_without_a_restart(
 async def test_a_new_root_signs_after_it_was_published_beside_the_former_one(
     pair: Neighbours, spire: SpireAgent
 ):
-    sequence = (await own_bundle(pair.a.registry.runtime)).sequence
+    sequence = (await local_bundle(pair.a.registry.runtime)).sequence
     former, new = spire.authorities[0], SpireAuthority(DOMAIN)
     spire.authorities = [former, new]
     await sent(spire, pair)
-    assert (await own_bundle(pair.a.registry.runtime)).sequence == sequence + 1
+    assert (await local_bundle(pair.a.registry.runtime)).sequence == sequence + 1
     await refresh_peer(pair.b.registry.runtime, (await pair.b.peer(pair.a)).id)
     await pair.b.trust_followed()
     spire.authorities = [new, former]
@@ -232,7 +232,7 @@ async def test_a_certificate_past_its_end_is_shown_no_more(
     await until(lambda: datetime.now(UTC) > end)
     await followed(pair.a)
     with pytest.raises(IdentityMissing):
-        await OWN_IDENTITY.of(pair.a.registry.runtime).svid()
+        await LOCAL_IDENTITY.of(pair.a.registry.runtime).svid()
     context = showing(tmp_path, spire.authorities[0].leaf(f"spiffe://{DOMAIN}/agent/x"), spire.authorities[0])
     with pytest.raises((ConnectionError, ssl.SSLError)):
         await certificate_shown(pair.a, context)

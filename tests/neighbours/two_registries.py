@@ -35,7 +35,14 @@ from hansa.doors.serving.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.keys.trust_bundle import bundle_of
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation
-from hansa.rooms.federation import OWN_IDENTITY, PEER_CALLS, ExpectedRegistry, NewPeer, PeerRecord, judge_card
+from hansa.rooms.federation import (
+    LOCAL_IDENTITY,
+    PEER_CALLS,
+    ExpectedRegistry,
+    NewPeer,
+    PeerRecord,
+    judge_card,
+)
 from hansa.rooms.transfers.crossing import HIGH_WATER
 from tests.doors.served import listen_again, use_again
 from tests.founded import founded_by
@@ -129,7 +136,7 @@ async def befriend(one: Neighbour, other: Neighbour) -> PeerRecord:
 async def introduce(one: TestRegistry, other: TestRegistry) -> PeerRecord:
     """Introduce two registries like `befriend`, where their listeners are elsewhere."""
     trust_domain = other.settings.trust_domain
-    bundle = bundle_of(trust_domain, await OWN_IDENTITY.of(other.runtime).roots_pem(), 1)
+    bundle = bundle_of(trust_domain, await LOCAL_IDENTITY.of(other.runtime).roots_pem(), 1)
     card = await other.http.get("/.well-known/registry-card.json")
     keys = await other.http.get("/.well-known/registry-jwks.json")
     expected = ExpectedRegistry(trust_domain, one.settings.trust_domain)

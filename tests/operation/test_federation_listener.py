@@ -200,7 +200,7 @@ async def test_the_listener_shows_the_registrys_own_identity(served: Served, tmp
     name = served.issued(tmp_path, "spiffe://hansa.local/agent/did-hansa-1")
     context = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     context.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}-key.pem")
-    shown = await shown_by(int(served.url.rpartition(":")[2]), context)
+    shown = await presented_by(int(served.url.rpartition(":")[2]), context)
     names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.UniformResourceIdentifier) == [
         "spiffe://hansa.local/registry/hansa"
@@ -290,7 +290,7 @@ def files_in(directory: Path) -> set[str]:
     return {file.name for file in directory.iterdir()}
 
 
-async def shown_by(port: int, context: ssl.SSLContext) -> x509.Certificate:
+async def presented_by(port: int, context: ssl.SSLContext) -> x509.Certificate:
     """The certificate that a listener shows in a handshake."""
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
     shown = x509.load_der_x509_certificate(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
@@ -338,13 +338,13 @@ async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monk
         federation_listener.mutual_tls(trusted),
         listening(trusted) as port,
     ):
-        first = await shown_by(port, client)
-        assert (await shown_by(port, client)).serial_number == first.serial_number
+        first = await presented_by(port, client)
+        assert (await presented_by(port, client)).serial_number == first.serial_number
         async with asyncio.timeout(60):
             renewed = first
             while renewed.serial_number == first.serial_number:
                 await asyncio.sleep(0.1)
-                renewed = await shown_by(port, client)
+                renewed = await presented_by(port, client)
         assert renewed.not_valid_after_utc > first.not_valid_after_utc
     assert files_in(tmp_path) == {"keys", "other.pem", "other-key.pem", "bundle.pem"}
 

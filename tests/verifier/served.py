@@ -10,7 +10,7 @@ from hansa.doors.verification.log import judge_consistency, judge_inclusion
 from hansa_verify import (
     AuditorKey,
     ChainVerdict,
-    Judgement,
+    Decision,
     NotAKey,
     NotCanonical,
     read_auditor_keys,
@@ -52,11 +52,11 @@ def chain(vector: Vector, keys: tuple[AuditorKey, ...], at: datetime) -> ChainVe
     return verify_attestations(read_export(vector["document"])[0], keys, exact=True, at=at)
 
 
-def liabilities(vector: Vector, keys: tuple[AuditorKey, ...], _: datetime) -> Judgement:
+def liabilities(vector: Vector, keys: tuple[AuditorKey, ...], _: datetime) -> Decision:
     return verify_liabilities(read_json(vector["document"]), keys)
 
 
-OF_REGISTRY: dict[str, Callable[..., Judgement]] = {
+OF_REGISTRY: dict[str, Callable[..., Decision]] = {
     "card": lambda vector, keys, at: verify_card(vector["document"], keys, at=at),
     "receipt": lambda vector, keys, at: verify_document(
         vector["document"], keys, typ="payment-receipt+jws", at=at

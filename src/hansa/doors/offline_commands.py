@@ -20,7 +20,11 @@ from hansa.doors.startup import (
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 from hansa.foundation.plumbing.keys.key_files import Keyring
-from hansa.foundation.plumbing.keys.registry_identity import own_identity, replace_identity, require_adoptable
+from hansa.foundation.plumbing.keys.registry_identity import (
+    local_identity,
+    replace_identity,
+    require_adoptable,
+)
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.settings import Settings
@@ -144,7 +148,7 @@ async def adopt_database(settings: Settings) -> list[str]:
     """
 
     async def adopt(tx: Tx) -> list[str]:
-        changed = await replace_identity(tx, own_identity(settings))
+        changed = await replace_identity(tx, local_identity(settings))
         if changed:
             subject = federation.registry_id_of(settings.trust_domain, settings.registry_name)
             await record_operator_act(tx, act="registry.adopt", subject=subject, reason=", ".join(changed))
@@ -190,7 +194,7 @@ async def issue_certificate(
 
 async def install_certificate(
     settings: Settings, certificate: str, chain: Sequence[str]
-) -> federation.OwnLicence:
+) -> federation.LocalLicence:
     """Install the certificate that the genesis issued. Raises: Refused, and the errors of opening the database."""
     seal, delivered = _seal(settings), federation.Delivered(certificate, chain)
     async with _database(settings) as database:

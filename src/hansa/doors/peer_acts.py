@@ -89,10 +89,10 @@ async def remove_peer(settings: Settings, name: str, *, abandon: bool) -> tuple[
         return peer.name, is_gone
 
 
-async def own_bundle(settings: Settings) -> TrustBundle:
+async def local_bundle(settings: Settings) -> TrustBundle:
     """The trust bundle of this registry with its sequence. Raises: as `change_peer`."""
     async with _runtime(settings) as runtime:
-        return await federation.own_bundle(runtime)
+        return await federation.local_bundle(runtime)
 
 
 async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
@@ -111,7 +111,7 @@ async def proxy_certificate(settings: Settings, lifetime: timedelta) -> Svid:
         assert host is not None
         spiffe_id = federation.registry_id_of(settings.trust_domain, settings.registry_name)
         if runtime.authority is None:
-            svid = await federation.OWN_IDENTITY.of(runtime).svid()
+            svid = await federation.LOCAL_IDENTITY.of(runtime).svid()
         else:
             svid = runtime.authority.issue(spiffe_id, now=datetime.now(UTC), lifetime=lifetime, hosts=[host])
         await runtime.database.transaction(

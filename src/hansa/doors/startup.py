@@ -17,7 +17,7 @@ from hansa.foundation.events import REGISTRY_ACCOUNT
 from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 from hansa.foundation.plumbing.keys.key_files import VARIABLE_PREFIX, Keyring
 from hansa.foundation.plumbing.keys.registry_identity import (
-    own_identity,
+    local_identity,
     record_identity,
     require_adoptable,
     require_own,
@@ -258,7 +258,7 @@ async def require_own_database(settings: Settings, dsn: str) -> None:
     database = Database(dsn, pool_size=1)
     await database.open()
     try:
-        own = own_identity(settings)
+        own = local_identity(settings)
         if await database.query(lambda tx: require_own(tx, own)) is None:
             require_founded(settings, address_of(dsn))
     finally:
@@ -288,7 +288,7 @@ async def _prepare(dsn: str, settings: Settings) -> None:
 
 async def _found(tx: Tx, settings: Settings) -> None:
     """The registry's identity, its book and its signing keys: all of them in one commit, each once."""
-    await record_identity(tx, own_identity(settings))
+    await record_identity(tx, local_identity(settings))
     await ledger.initialize_ledger(tx, ledger.Book.of(settings), units(settings.founding_supply))
     seal = Seal(Keyring(settings.data_dir))
     await federation.initialize_keys(tx, settings, seal)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from hansa_client.calls import Call, if_version
 from hansa_client.records.accounts import RegistryConfig
-from hansa_client.records.agents import AgentSelf, BootstrapToken, NewAgent, NewSecret, OwnAgent, RevokedAgent
+from hansa_client.records.agents import AgentSelf, BootstrapToken, MyAgent, NewAgent, NewSecret, RevokedAgent
 from hansa_client.records.record import Page
 
 from .session import AsyncSession
@@ -54,11 +54,11 @@ class AsyncAgents:
         call = Call("GET", "/api/v1/onboard/agent-card-template")
         return await self._transport.answer(call, dict[str, Any], self._owner)
 
-    async def list(self, *, limit: int = 50, offset: int = 0) -> Page[OwnAgent]:
+    async def list(self, *, limit: int = 50, offset: int = 0) -> Page[MyAgent]:
         """The developer's agents."""
         query = {"limit": limit, "offset": offset}
         return await self._transport.answer(
-            Call("GET", "/api/v1/agents", query=query), Page[OwnAgent], self._owner
+            Call("GET", "/api/v1/agents", query=query), Page[MyAgent], self._owner
         )
 
     async def me(self) -> AgentSelf:

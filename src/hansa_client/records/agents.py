@@ -57,7 +57,7 @@ class NewSecret(Record, frozen=True):
         return AgentCredentials(self.client_id, self.client_secret)
 
 
-class OwnAgent(Record, frozen=True):
+class MyAgent(Record, frozen=True):
     """An agent as its owner lists it."""
 
     did: str

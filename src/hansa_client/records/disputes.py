@@ -52,7 +52,7 @@ class Ruling(Record, frozen=True):
     note: str | None = None
 
 
-class StatedEvidence(Record, frozen=True):
+class DeclaredEvidence(Record, frozen=True):
     """A piece of evidence, by whom and when."""
 
     by: str
@@ -86,7 +86,7 @@ class Dispute(Record, frozen=True):
     slash_requested: Decimal
     slash_applied: Decimal
     note: str | None
-    evidence: list[StatedEvidence]
+    evidence: list[DeclaredEvidence]
     attestation_ids: list[str]
     opened_at: datetime
     evidence_until: datetime

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from hansa_client.calls import Call, if_version
 from hansa_client.records.accounts import RegistryConfig
-from hansa_client.records.agents import AgentSelf, BootstrapToken, NewAgent, NewSecret, OwnAgent, RevokedAgent
+from hansa_client.records.agents import AgentSelf, BootstrapToken, MyAgent, NewAgent, NewSecret, RevokedAgent
 from hansa_client.records.record import Page
 
 from .session import Session
@@ -55,10 +55,10 @@ class Agents:
         call = Call("GET", "/api/v1/onboard/agent-card-template")
         return self._transport.answer(call, dict[str, Any], self._owner)
 
-    def list(self, *, limit: int = 50, offset: int = 0) -> Page[OwnAgent]:
+    def list(self, *, limit: int = 50, offset: int = 0) -> Page[MyAgent]:
         """The developer's agents."""
         query = {"limit": limit, "offset": offset}
-        return self._transport.answer(Call("GET", "/api/v1/agents", query=query), Page[OwnAgent], self._owner)
+        return self._transport.answer(Call("GET", "/api/v1/agents", query=query), Page[MyAgent], self._owner)
 
     def me(self) -> AgentSelf:
         """The agent that this client acts for."""

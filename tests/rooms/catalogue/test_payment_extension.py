@@ -6,7 +6,7 @@ import pytest
 
 from hansa.foundation.values.money import ExponentNumber
 from hansa.rooms.catalogue.form import check_card, check_peer_card, require_card
-from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price, with_payment
+from hansa.rooms.catalogue.payment import declared_price, is_paid, rate_of, with_payment
 from hansa_client.amounts import rate_on_card
 from hansa_client.pay.offer import price_on_card
 from tests.registry import card_of
@@ -129,7 +129,7 @@ def paying(rate: Any) -> dict[str, Any]:
     ],
 )
 def test_a_card_is_paid_by_what_it_states(card: dict[str, Any], paid: bool, rate: str | None):
-    stated = stated_price(card_of(**card))
+    stated = declared_price(card_of(**card))
     assert is_paid(stated) is paid
     found = rate_of(stated)
     assert (None if found is None else f"{found:f}") == rate
@@ -139,8 +139,8 @@ def test_a_card_is_paid_by_what_it_states(card: dict[str, Any], paid: bool, rate
 def test_what_is_derived_makes_the_card_a_paid_one_as_the_block_does(rate: Any):
     document = card_of(pricing={"base_rate": rate})
     shown = with_payment(document, currency="AVT", extension_base=BASE)
-    assert is_paid(stated_price(document))
-    assert is_paid(stated_price(card_of(extensions=shown["extensions"])))
+    assert is_paid(declared_price(document))
+    assert is_paid(declared_price(card_of(extensions=shown["extensions"])))
 
 
 @pytest.mark.parametrize(

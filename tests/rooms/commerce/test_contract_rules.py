@@ -16,8 +16,8 @@ from hansa.rooms.commerce.contracts.errors import (
     ContractUnknown,
     DeadlinePassed,
     MilestoneNotNext,
-    OwnContract,
     PaymentUnderWay,
+    SelfContract,
     TermsInvalid,
     WrongParty,
     WrongState,
@@ -42,7 +42,7 @@ TRANSFER = UUID(int=3)
 
 
 def test_an_agent_makes_no_contract_with_itself():
-    with pytest.raises(OwnContract):
+    with pytest.raises(SelfContract):
         rules.require_sound(terms(provider_did=CONTRACTOR))
     rules.require_sound(terms(provider_did=None))
 
@@ -210,7 +210,7 @@ def test_each_act_belongs_to_one_party_and_a_stranger_finds_no_contract():
         ({}, STRANGER, ContractUnknown),
         ({"contract_type": rules.ATTESTATION}, STRANGER, ContractUnknown),
         ({"provider_did": None}, STRANGER, None),
-        ({"provider_did": None}, CONTRACTOR, OwnContract),
+        ({"provider_did": None}, CONTRACTOR, SelfContract),
         ({"status": Status.ACCEPTED}, PROVIDER, WrongState),
         ({"status": Status.CANCELLED, "provider_did": None}, STRANGER, ContractUnknown),
         ({"crossing": TRANSFER}, PROVIDER, PaymentUnderWay),

@@ -27,12 +27,12 @@ from hansa.rooms.commerce.disputes.errors import (
     EvidenceClosed,
     NotAParty,
     NothingSubmitted,
-    OwnDispute,
     ReasonMissing,
     RulingDiffers,
     RulingInvalid,
     RulingTooLate,
     SecondAdministratorNeeded,
+    SelfDispute,
     TooLate,
     WrongState,
 )
@@ -110,7 +110,7 @@ def decision(
 
 def test_an_agent_files_no_dispute_with_itself():
     rules.require_other(complaint())
-    with pytest.raises(OwnDispute):
+    with pytest.raises(SelfDispute):
         rules.require_other(replace(complaint(), defendant_did=PAYER))
 
 

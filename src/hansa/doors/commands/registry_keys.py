@@ -294,10 +294,10 @@ def bundle(
 
     settings = settings_from(data_dir=data_dir)
     if form == "spiffe":
-        typer.echo(json.dumps(run_act(peer_acts.own_bundle(settings)).spiffe(), indent=2))
+        typer.echo(json.dumps(run_act(peer_acts.local_bundle(settings)).spiffe(), indent=2))
         return
     if settings.is_operator or settings.uses_workload_api:
-        typer.echo(run_act(peer_acts.own_bundle(settings)).pem, nl=False)
+        typer.echo(run_act(peer_acts.local_bundle(settings)).pem, nl=False)
         return
     with failures_in_one_line():
         typer.echo(offline_commands.trust_bundle(settings), nl=False)

@@ -103,11 +103,11 @@ def verify_contract_proof(
 ) -> None:
     """Verify a contract as evidence of an authorization. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors.verification import registry_cards as cards
-    from hansa.doors.verification.cards import judgement_json
+    from hansa.doors.verification.cards import decision_json
 
     with _readable_sources():
         verdict = cards.verify_contract_source(source, card, keys)
-    _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
+    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -265,11 +265,11 @@ def verify_balance_proof(
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
     from hansa.doors.verification import balances as balance_verification
-    from hansa.doors.verification.cards import judgement_json
+    from hansa.doors.verification.cards import decision_json
 
     with _readable_sources():
         verdict = balance_verification.verify_source(source, keys, balance)
-    _answer(verdict, judgement_json(verdict), [verdict.code], as_json=as_json)
+    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(

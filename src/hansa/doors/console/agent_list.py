@@ -11,7 +11,7 @@ TAGS_SHOWN = 8
 PARTS = {"name": "name", "tags": "tags", "skills": "skills", "description": "description", "did": "DID"}
 
 
-class ShownAgent(msgspec.Struct, frozen=True):
+class AgentView(msgspec.Struct, frozen=True):
     """One card of the list."""
 
     card: catalogue.FoundCard
@@ -22,7 +22,7 @@ class ShownAgent(msgspec.Struct, frozen=True):
     matched_in: list[str]
 
     @classmethod
-    def of(cls, card: catalogue.FoundCard) -> "ShownAgent":
+    def of(cls, card: catalogue.FoundCard) -> "AgentView":
         """Return the entry of the list for a card that was found."""
         return cls(
             card=card,

@@ -2,7 +2,7 @@
 
 - The statements of the registry stand apart from the text of an owner, in other elements.
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
-- The page of an agent under its DID is kept while nothing that it shows changes (`kept_pages`), and answered as a direct route.
+- The page of an agent under its DID is kept while nothing that it shows changes (`cached_pages`), and answered as a direct route.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,10 +12,10 @@ import msgspec
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.agent_list import ShownAgent
+from hansa.doors.console.agent_list import AgentView
 from hansa.doors.console.agent_page import AgentPage, path_of
+from hansa.doors.console.cached_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
 from hansa.doors.console.filter_counts import count_filters
-from hansa.doors.console.kept_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
 from hansa.doors.console.prices import own_amount, price_of
 from hansa.doors.console.rendering import page
 from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
@@ -23,7 +23,7 @@ from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.shown_states import States
+from hansa.foundation.plumbing.storage.page_states import States
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
@@ -63,7 +63,7 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
         "catalogue.html",
         parameters=parameters,
         total=found.total,
-        agents=[ShownAgent.of(card) for card in found.results],
+        agents=[AgentView.of(card) for card in found.results],
         groups=offered(parameters, counts.facets, counts.only),
         chosen=chosen(parameters),
         orders=orders(parameters),
@@ -122,7 +122,7 @@ def _unknown(request: Request, key: str) -> HTMLResponse:
 class _ShownAgent(msgspec.Struct, frozen=True):
     """A card with the data beside it; only an agent of this registry has reputation, contracts and versions here.
 
-    `is_exported`: this registry exports the card signed. `is_lasting`: nothing of the database is shown but the states that `kept_agent_pages` covers.
+    `is_exported`: this registry exports the card signed. `is_lasting`: nothing of the database is shown but the states that `cached_agent_pages` covers.
     """
 
     card: catalogue.Card

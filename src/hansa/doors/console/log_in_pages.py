@@ -20,7 +20,7 @@ from hansa.doors.console.access.cookies import (
 from hansa.doors.console.access.errors import ConsoleNeedsHttps
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import form_page, own_path
-from hansa.doors.console.access.resume import kept_form
+from hansa.doors.console.access.resume import sealed_form
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
@@ -132,7 +132,7 @@ async def _logged_in(
 ) -> Response:
     """The session of a browser that logs in again ends; a form that was kept can be sent now."""
     await _end_session(request, db, settings)
-    kept = kept_form(seal, form.value(RESUME_FIELD))
+    kept = sealed_form(seal, form.value(RESUME_FIELD))
     answer: Response = (
         form_page(request, "resume.html", kept=kept) if kept else see_other(own_path(form.value("next")))
     )

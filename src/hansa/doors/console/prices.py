@@ -34,7 +34,7 @@ FREE = Price("0", "", "")
 
 def price_of(card: dict[str, Any], own_unit: str) -> Price:
     """Return the price of a card: the stated one, else `FREE`."""
-    stated = catalogue.stated_price(card)
+    stated = catalogue.declared_price(card)
     if isinstance(stated, dict) and ("base_rate" in stated or stated.get("payment_required") is True):
         return _stated(stated, own_unit)
     return FREE

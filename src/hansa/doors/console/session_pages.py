@@ -11,7 +11,7 @@ from hansa.doors.console.access import AccountAct, SignedInPerson, account_page,
 from hansa.doors.console.access.cookies import SESSION, drop_cookie
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import own_path
-from hansa.doors.console.access.resume import kept_form
+from hansa.doors.console.access.resume import sealed_form
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -93,7 +93,7 @@ async def confirm(sender: AccountAct, request: Request, db: Db) -> Response:
             resume=resume,
             next=form.value("next"),
         )
-    kept = kept_form(person.seal, resume)
+    kept = sealed_form(person.seal, resume)
     if kept:
         return account_page(request, "resume.html", person, kept=kept)
     return see_other(own_path(form.value("next")))

@@ -7,8 +7,8 @@ from hashlib import sha256
 from hansa.doors.demo.client import DemoFailed
 from hansa.doors.demo.contract import Parties
 from hansa.doors.demo.market import Tally
-from hansa.doors.demo.own_registry import Administrator
 from hansa.doors.demo.paid_call import PATIENT, registry_of
+from hansa.doors.demo.temporary_registry import Administrator
 from hansa_client import AsyncRegistry
 from hansa_client.records.contracts import Deliverable, Proposal
 from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling

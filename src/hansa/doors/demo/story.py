@@ -20,10 +20,10 @@ from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFa
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
 from hansa.doors.demo.dispute import decide_a_dispute
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
-from hansa.doors.demo.own_registry import Administrator, own_registry
 from hansa.doors.demo.paid_call import Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
+from hansa.doors.demo.temporary_registry import Administrator, temporary_registry
 from hansa.doors.verification.cards import cause_of
 from hansa_client import HansaError
 
@@ -69,7 +69,7 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
     async with AsyncExitStack() as meanwhile:
         if url is None:
             console.print("starting a registry in a temporary directory")
-            own = await meanwhile.enter_async_context(own_registry())
+            own = await meanwhile.enter_async_context(temporary_registry())
             url, options = own.url, replace(options, administrator=own.administrator)
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)

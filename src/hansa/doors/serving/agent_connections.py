@@ -115,7 +115,7 @@ def agent_identity(certificate: bytes, trust_domain: str) -> str | None:
     return next((uri for uri in uris if uri.startswith(of_agents)), None)
 
 
-def shown_by(transport: asyncio.Transport) -> bytes:
+def presented_by(transport: asyncio.Transport) -> bytes:
     """The certificate that the client of a connection showed, in DER."""
     connection: ssl.SSLObject = transport.get_extra_info("ssl_object")
     certificate = connection.getpeercert(binary_form=True)

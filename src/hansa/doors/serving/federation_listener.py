@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from hansa.doors.http.connection.http_connections import ConnectionProtocol
-from hansa.doors.serving.agent_connections import IDENTITY, AgentConnections, agent_identity, shown_by
+from hansa.doors.serving.agent_connections import IDENTITY, AgentConnections, agent_identity, presented_by
 from hansa.doors.serving.trusted_domains import TrustedDomains
 from hansa.foundation.values.errors import Refused
 
@@ -33,7 +33,7 @@ class FederationProtocol(ConnectionProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        shown = shown_by(transport)
+        shown = presented_by(transport)
         connections: AgentConnections = self.app
         if not connections.trusted.opened(shown, transport):
             self._note_refusal()

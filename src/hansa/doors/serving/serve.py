@@ -226,7 +226,7 @@ def server_of(app: FastAPI, ready_line: str | None = None) -> uvicorn.Server:
 @asynccontextmanager
 async def federation_server(app: FastAPI, runtime: Runtime) -> AsyncIterator[uvicorn.Server]:
     """The server of mutual TLS of one process, not yet serving; whom it trusts is followed meanwhile."""
-    settings, identity = runtime.settings, federation.OWN_IDENTITY.of(runtime)
+    settings, identity = runtime.settings, federation.LOCAL_IDENTITY.of(runtime)
     host = urlsplit(settings.federation_url).hostname
     assert host is not None
     trusted = TrustedDomains(settings.trust_domain, identity, host)

@@ -40,7 +40,7 @@ class NothingToShow(OSError):
 class TrustedDomains:
     """The roots that count now, and the open connections."""
 
-    def __init__(self, trust_domain: str, identity: federation.OwnIdentity, host: str) -> None:
+    def __init__(self, trust_domain: str, identity: federation.LocalIdentity, host: str) -> None:
         self._trust_domain = trust_domain
         self._source = identity
         self._host = host

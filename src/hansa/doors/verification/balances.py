@@ -5,7 +5,7 @@ from urllib.parse import urljoin, urlsplit
 from hansa.doors.verification.attestations import KEY_SET
 from hansa.doors.verification.cards import CannotRead, is_address, read_source
 from hansa_verify import (
-    Judgement,
+    Decision,
     NotAKey,
     NotAProof,
     NotCanonical,
@@ -19,7 +19,7 @@ LIABILITIES = "/api/auditor/liabilities"
 PROOF_MAX_BYTES = 64 * 1024 * 1024
 
 
-def verify_source(source: str, keys: str | None, balance: str | None) -> Judgement:
+def verify_source(source: str, keys: str | None, balance: str | None) -> Decision:
     """The verdict on a balance proof, or on all that a registry owes. Raises: CannotRead."""
     if keys is None and not is_address(source):
         raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")

@@ -18,7 +18,7 @@ import msgspec
 
 from hansa_verify import (
     RULES_VERSIONS,
-    Judgement,
+    Decision,
     NotAKey,
     NotCanonical,
     Proposal,
@@ -90,14 +90,14 @@ def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     return [{"name": step.name, "holds": step.holds, "said": step.said} for step in steps]
 
 
-def judgement_json(verdict: Judgement) -> dict[str, Any]:
+def decision_json(verdict: Decision) -> dict[str, Any]:
     """A verdict without members of its own, for a program."""
     return {"valid": verdict.is_valid, "code": verdict.code, "steps": steps_json(verdict.steps)}
 
 
 def settlement_verdict_json(verdict: SettlementVerdict) -> dict[str, Any]:
     """Return the verdict and the members of the verified messages, for a program."""
-    return {**judgement_json(verdict), "messages": [dict(message) for message in verdict.messages]}
+    return {**decision_json(verdict), "messages": [dict(message) for message in verdict.messages]}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def verify_licence_source(request: LicenceToVerify) -> LicenceVerdict:
     if is_address(request.source):
         lists += _lists_of_issuers([certificate, *chain])
     root = request.root or os.environ.get(ROOT_VARIABLE)
-    return verify_licence(certificate, chain, root_hash=root, lists=lists, stated_hash=document.get("hash"))
+    return verify_licence(certificate, chain, root_hash=root, lists=lists, declared_hash=document.get("hash"))
 
 
 def licence_verdict_json(verdict: LicenceVerdict) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hansa.doors.verification.cards import (
 from hansa_verify import (
     CardReader,
     CardVerdict,
-    Judgement,
+    Decision,
     NotAKey,
     NotCanonical,
     RegistryKey,
@@ -55,7 +55,7 @@ def verify_source(request: RegistryCardToVerify) -> CardVerdict:
     return verify_registry_card(text, key_set, at=request.at, reader=reader)
 
 
-def verify_contract_source(source: str, card: str | None, keys: str | None) -> Judgement:
+def verify_contract_source(source: str, card: str | None, keys: str | None) -> Decision:
     """The verdict on a contract proof, by default with card and keys of its host. Raises: CannotRead."""
     if not is_address(source) and card is None:
         raise CannotRead(f"--card is required for a proof in a file: use --card https://REGISTRY{CARD}")

@@ -50,7 +50,7 @@ def keccak256(message: bytes) -> bytes:
     return keccak.new(digest_bits=256, data=message).digest()
 
 
-def shown_address(address: bytes) -> str:
+def checksum_address(address: bytes) -> str:
     """An address with the checksum of EIP-55 in the case of its letters."""
     digits = address.hex()
     check = keccak256(digits.encode()).hex()

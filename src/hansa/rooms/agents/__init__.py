@@ -22,7 +22,7 @@ from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
-from hansa.rooms.agents.errors import AgentUnknown, OwnAgent
+from hansa.rooms.agents.errors import AgentOfCaller, AgentUnknown
 from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
@@ -88,6 +88,7 @@ __all__ = [
     "PAYMENT_REFUSALS",
     "REQUIRE_UNBOUND",
     "ROOM",
+    "AgentOfCaller",
     "AgentUnknown",
     "Approval",
     "ApprovalForAnother",
@@ -115,7 +116,6 @@ __all__ = [
     "Onboarding",
     "OverDayLimit",
     "OverPaymentLimit",
-    "OwnAgent",
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",

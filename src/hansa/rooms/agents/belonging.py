@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 
 from . import store
-from .errors import OwnAgent
+from .errors import AgentOfCaller
 
 
 async def of_person(tx: Tx, person_id: int, dids: Sequence[str]) -> list[str]:
@@ -16,6 +16,6 @@ async def of_person(tx: Tx, person_id: int, dids: Sequence[str]) -> list[str]:
 
 
 async def require_of_others(tx: Tx, administrator: Developer, dids: Sequence[str]) -> None:
-    """Raises: OwnAgent, where one of the agents belongs to the administrator."""
+    """Raises: AgentOfCaller, where one of the agents belongs to the administrator."""
     if own := await of_person(tx, administrator.id, dids):
-        raise OwnAgent(context={"did": own[0]})
+        raise AgentOfCaller(context={"did": own[0]})

@@ -45,7 +45,7 @@ class AgentSuspended(Forbidden):
     remedy = "Contact the administrators of the registry."
 
 
-class OwnAgent(Forbidden):
+class AgentOfCaller(Forbidden):
     """The agent belongs to the administrator."""
 
     code = "OWN_AGENT"

@@ -24,7 +24,7 @@ from .attestations import (
     initialize_attestations,
 )
 from .checkpoint import Advance, advance
-from .liabilities import FOREST, Commitment, KeptForest, Origin, commit_liabilities, keep_liabilities
+from .liabilities import FOREST, CachedForest, Commitment, Origin, commit_liabilities, keep_liabilities
 from .supply import SupplyVerdict, weigh
 from .transparency import LEAVES_AT_ONCE, append_and_sign, lock_log
 from .witnessing import ASK, initialize_witness
@@ -81,7 +81,7 @@ async def _extend_log(tx: Tx, attestor: Attestor) -> int:
     return appended
 
 
-async def audit_when_due(tx: Tx, kept: KeptForest | None = None) -> None:
+async def audit_when_due(tx: Tx, kept: CachedForest | None = None) -> None:
     """A cycle, unless there was one a moment ago; `tx` must be one snapshot. `kept` is the forest of this process."""
     latest = await store.latest_verdict(tx, RECENT_SECONDS)
     is_recent = latest is not None and latest.is_recent
@@ -115,7 +115,7 @@ async def audit_on_request(tx: Tx) -> AuditVerdict:
 
 
 async def audit(
-    tx: Tx, kept: KeptForest | None = None, *, from_zero: bool = False, logs_known_breach: bool = True
+    tx: Tx, kept: CachedForest | None = None, *, from_zero: bool = False, logs_known_breach: bool = True
 ) -> AuditVerdict:
     """One cycle: from the checkpoint on, or from the first event. `tx` must be one snapshot that may write."""
     await store.allow_minutes(tx)
@@ -123,7 +123,7 @@ async def audit(
     reached = await advance(tx, horizon, from_zero=from_zero)
     supply = await weigh(tx, reached.terms, horizon.as_of_seq)
     checks, findings = await _check(tx, supply, reached, horizon)
-    forest = kept or KeptForest()
+    forest = kept or CachedForest()
     commitment = await _commit(tx, forest, supply, reached, horizon, from_zero=from_zero)
     status = rules.status_of(checks)
     error = {
@@ -163,7 +163,7 @@ async def audit(
 
 async def _commit(
     tx: Tx,
-    kept: KeptForest,
+    kept: CachedForest,
     supply: SupplyVerdict,
     reached: Advance,
     horizon: journal.Horizon,

@@ -127,7 +127,7 @@ class NewVerdict(msgspec.Struct, frozen=True):
     liabilities: Commitment | None
 
 
-class KeptVerdict(msgspec.Struct, frozen=True):
+class StoredVerdict(msgspec.Struct, frozen=True):
     """The latest verdict as it stands."""
 
     id: int
@@ -300,12 +300,12 @@ async def add_verdict(tx: Tx, verdict: NewVerdict) -> tuple[int, datetime]:
     return row["id"], row["checked_at"]
 
 
-async def latest_verdict(tx: Tx, recent_seconds: float = 0) -> KeptVerdict | None:
+async def latest_verdict(tx: Tx, recent_seconds: float = 0) -> StoredVerdict | None:
     """The newest verdict, or None before the first; `is_recent` when it is younger than `recent_seconds`."""
     row = await tx.fetchrow(_LATEST, float(recent_seconds))
     if row is None:
         return None
-    return KeptVerdict(**{**row, "delta": Minor(int(row["delta"])), "checks": json.loads(row["checks"])})
+    return StoredVerdict(**{**row, "delta": Minor(int(row["delta"])), "checks": json.loads(row["checks"])})
 
 
 async def sample_verdicts(tx: Tx, points: int) -> list[asyncpg.Record]:

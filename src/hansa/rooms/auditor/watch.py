@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.storage.database import Database, Tx
 from . import rules, store
 from .checkpoint import advance_if_free
 from .cycle import audit_on_request
-from .store import KeptVerdict
+from .store import StoredVerdict
 from .supply import LiveReading, SupplyVerdict, read_live
 
 # Beyond this many events to fold, a reading moves the checkpoint on rather than leave them to the next reading too.
@@ -33,7 +33,7 @@ class SupplyWatch(msgspec.Struct, frozen=True):
 
     supply: SupplyVerdict
     checked_at: datetime
-    last_cycle: KeptVerdict | None
+    last_cycle: StoredVerdict | None
     checks: Mapping[str, str | None]
 
     @property
@@ -65,7 +65,7 @@ async def watch_supply(database: Database) -> SupplyWatch:
 
 
 async def _read(database: Database) -> SupplyWatch:
-    async def reading(tx: Tx) -> tuple[LiveReading, KeptVerdict | None]:
+    async def reading(tx: Tx) -> tuple[LiveReading, StoredVerdict | None]:
         return await read_live(tx), await store.latest_verdict(tx)
 
     live, last_cycle = await database.read(reading)
@@ -82,7 +82,7 @@ async def _read(database: Database) -> SupplyWatch:
 async def _check_again(database: Database) -> SupplyWatch:
     verdict = await database.transaction(audit_on_request, one_snapshot=True)
     supply = verdict.supply
-    cycle = KeptVerdict(
+    cycle = StoredVerdict(
         id=verdict.id,
         checked_at=verdict.checked_at,
         as_of_seq=supply.as_of_seq,

@@ -12,7 +12,7 @@ from .owning import LOCK_AGENT
 from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
 from .owning.ownership import Owners
 from .pages import PageRequest
-from .payment import is_paid, rate_of, stated_price
+from .payment import declared_price, is_paid, rate_of
 from .publication import CARD_STATE, agent_json_ld, others_state
 from .publish import publish_card, publish_stub
 from .pulls import PullStatus, note_heartbeat, pull_cycle
@@ -96,6 +96,7 @@ __all__ = [
     "card_of_agent",
     "card_template",
     "check_card",
+    "declared_price",
     "discover",
     "edit_card",
     "grade_of",
@@ -127,7 +128,6 @@ __all__ = [
     "show_bond",
     "show_scores",
     "show_track_record",
-    "stated_price",
     "suspend_card",
     "suspend_listings",
     "version_of",

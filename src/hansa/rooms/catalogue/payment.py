@@ -1,6 +1,6 @@
 """Payment extension of a card, where the registry derives it from the older `pricing` block.
 
-- Whether a card is paid, the rate it is searched and shown by, and the derived extension, all follow from `stated_price`,
+- Whether a card is paid, the rate it is searched and shown by, and the derived extension, all follow from `declared_price`,
   `is_paid` and `rate_of`.
 - It is derived only where the card says nothing of payment itself, and only from a stated rate above zero: a price is
   never invented.
@@ -47,7 +47,7 @@ def is_derived(extension: Any) -> bool:
     return _is_payment(extension) and extension.get("description") == DERIVED
 
 
-def stated_price(card_data: dict[str, Any]) -> dict[str, Any] | None:
+def declared_price(card_data: dict[str, Any]) -> dict[str, Any] | None:
     """Return the stated price of the card: its `pricing` block, else the terms of its payment extension, else None.
 
     Where the extension makes the card a paid one and the block does not, `payment_required` is true in the answer.

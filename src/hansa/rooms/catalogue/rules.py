@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from .errors import CardUnknown
-from .payment import stated_price
+from .payment import declared_price
 
 BIGINT_MAX = 2**63 - 1
 DID_MAX = 512
@@ -56,7 +56,7 @@ def findable(card: dict[str, Any]) -> Findable:
     skills = card.get("skills", [])
     tags = dict.fromkeys([*card.get("tags", []), *(tag for skill in skills for tag in skill.get("tags", []))])
     skills_text = " ".join(f"{skill.get('name', '')} {skill.get('description', '')}" for skill in skills)
-    pricing = stated_price(card)
+    pricing = declared_price(card)
     return Findable(
         name=card["name"],
         description=card.get("description", ""),

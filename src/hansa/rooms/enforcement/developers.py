@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import agents, catalogue, journal, people
 
 from . import store
-from .errors import DeveloperUnknown, OwnAccount
+from .errors import AccountOfCaller, DeveloperUnknown
 from .reinstate import reinstate_each
 from .rules import Restored, Stopped
 from .suspend import suspend_each
@@ -20,7 +20,7 @@ from .suspend import suspend_each
 async def suspend_developer(
     tx: Tx, developer_id: int, administrator: Developer, *, reason: str
 ) -> list[Stopped]:
-    """Suspend the developer and every agent, hard. Raises: DeveloperUnknown, OwnAccount."""
+    """Suspend the developer and every agent, hard. Raises: DeveloperUnknown, AccountOfCaller."""
     await require_another_developer(tx, developer_id, administrator)
     await bar_author(tx, developer_id)
     await store.lock_developer(tx, developer_id)
@@ -41,7 +41,7 @@ async def suspend_developer(
 async def reinstate_developer(
     tx: Tx, developer_id: int, administrator: Developer, *, reason: str | None
 ) -> list[Restored]:
-    """Lift the developer's suspension and whatever stands against the agents. Raises: DeveloperUnknown, OwnAccount."""
+    """Lift the developer's suspension and whatever stands against the agents. Raises: DeveloperUnknown, AccountOfCaller."""
     await require_another_developer(tx, developer_id, administrator)
     await admit_author(tx, developer_id)
     await store.lock_developer(tx, developer_id)
@@ -68,10 +68,10 @@ async def is_suspended_or_closed(tx: Tx, developer_id: int) -> bool:
 
 
 async def require_another_developer(tx: Tx, developer_id: int, administrator: Developer) -> None:
-    """Raises: DeveloperUnknown, OwnAccount."""
+    """Raises: DeveloperUnknown, AccountOfCaller."""
     await require_developer(tx, developer_id)
     if developer_id == administrator.id:
-        raise OwnAccount
+        raise AccountOfCaller
 
 
 async def require_developer(tx: Tx, developer_id: int) -> str:

@@ -9,7 +9,7 @@ class DeveloperUnknown(NotFound):
     sentence = "No developer has this id."
 
 
-class OwnAccount(Forbidden):
+class AccountOfCaller(Forbidden):
     """Administrators cannot suspend or reinstate their own account."""
 
     sentence = "You cannot suspend or reinstate your own account: another administrator must do it."

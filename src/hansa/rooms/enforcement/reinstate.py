@@ -18,7 +18,7 @@ async def reinstate_agents(
 ) -> list[Restored]:
     """Let the agents act again, whatever they were suspended for; one answer for each DID.
 
-    A soft reinstatement leaves identity and account withheld until a hard one. Raises: agents.OwnAgent.
+    A soft reinstatement leaves identity and account withheld until a hard one. Raises: agents.AgentOfCaller.
     """
     await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)

@@ -14,7 +14,7 @@ from .rules import End, Ended
 async def revoke_agents(tx: Tx, dids: Sequence[str], administrator: Developer, *, reason: str) -> list[Ended]:
     """End the agents; one answer for each DID. An agent that is not suspended is left alone.
 
-    Raises: agents.OwnAgent.
+    Raises: agents.AgentOfCaller.
     """
     await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)

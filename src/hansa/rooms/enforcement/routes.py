@@ -13,7 +13,7 @@ from hansa.rooms import agents
 from hansa.rooms.catalogue import CardWrites
 
 from .developers import reinstate_developer, suspend_developer
-from .errors import DeveloperUnknown, OwnAccount
+from .errors import AccountOfCaller, DeveloperUnknown
 from .owned import agents_by_developer
 from .reinstate import reinstate_agents
 from .revoke import revoke_agents
@@ -39,7 +39,9 @@ Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
 DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
-@router.post("/agents/bulk/suspend", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid))
+@router.post(
+    "/agents/bulk/suspend", responses=problems(Unauthorized, agents.AgentOfCaller, Invalid, BodyInvalid)
+)
 async def suspend_some_agents(
     body: SuspendAgentsIn, administrator: Administrator, db: CardWrites
 ) -> StoppedAgentsOut:
@@ -53,7 +55,7 @@ async def suspend_some_agents(
 
 
 @router.post(
-    "/agents/bulk/reinstate", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid)
+    "/agents/bulk/reinstate", responses=problems(Unauthorized, agents.AgentOfCaller, Invalid, BodyInvalid)
 )
 async def reinstate_some_agents(
     body: ReinstateAgentsIn, administrator: Administrator, db: CardWrites
@@ -67,7 +69,9 @@ async def reinstate_some_agents(
     return RestoredAgentsOut.of(rows)
 
 
-@router.post("/agents/bulk/revoke", responses=problems(Unauthorized, agents.OwnAgent, Invalid, BodyInvalid))
+@router.post(
+    "/agents/bulk/revoke", responses=problems(Unauthorized, agents.AgentOfCaller, Invalid, BodyInvalid)
+)
 async def revoke_some_agents(
     body: RevokeAgentsIn, administrator: Administrator, db: CardWrites
 ) -> EndedAgentsOut:
@@ -96,7 +100,7 @@ async def read_agents_of_developer(
 
 @router.post(
     "/developers/{developer_id}/suspend",
-    responses=problems(Unauthorized, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, AccountOfCaller, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def suspend_one_developer(
     developer_id: DeveloperId, body: SuspendDeveloperIn, administrator: Administrator, db: CardWrites
@@ -110,7 +114,7 @@ async def suspend_one_developer(
 
 @router.post(
     "/developers/{developer_id}/reinstate",
-    responses=problems(Unauthorized, OwnAccount, DeveloperUnknown, Invalid, BodyInvalid),
+    responses=problems(Unauthorized, AccountOfCaller, DeveloperUnknown, Invalid, BodyInvalid),
 )
 async def reinstate_one_developer(
     developer_id: DeveloperId,

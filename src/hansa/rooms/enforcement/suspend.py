@@ -20,7 +20,7 @@ async def suspend_agents(
 ) -> list[Stopped]:
     """Suspend the agents; one answer for each DID. A hard suspension makes a soft one hard, and never the reverse.
 
-    Raises: agents.OwnAgent.
+    Raises: agents.AgentOfCaller.
     """
     await agents.require_of_others(tx, administrator, dids)
     known = await agents.statuses_of(tx, dids)

@@ -19,7 +19,7 @@ PEER_AUDITOR_KIDS: Slot[Callable[[Tx, int, Collection[str]], Awaitable[bool]]] =
 """Returns whether others were known. The keys that are not stated count no more when the transaction commits."""
 
 
-async def stated_in_hint(runtime: Runtime) -> dict[str, Any]:
+async def hint_documents(runtime: Runtime) -> dict[str, Any]:
     """The documents of this registry, the lists of issuers that it knows, and its auditor's keys. Raises: CardUnsigned, FederationOff."""
     marks = await own_marks(runtime)
     lists = await runtime.database.query(lambda tx: known_lists(tx, runtime.settings))

@@ -35,7 +35,7 @@ from .book import Book
 from .engine import CARRIED_OUT, decide, refusal_of
 from .extensions import ClaimRefused
 from .orders import Order, TransferOrder
-from .posting import Preview, Receipt, is_of_receipts, kept_receipts, preview
+from .posting import Preview, Receipt, is_of_receipts, preview, stored_receipts
 
 # Both in orders. Of those given together a batch takes few, so that single transfers do not wait long for it.
 BATCH_MAX = 500
@@ -374,7 +374,7 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
     """
     match rows[0]["outcome"]:
         case "replayed":
-            receipts = kept_receipts(rows[0]["answer"], Minor(ticket.orders[0].amount))
+            receipts = stored_receipts(rows[0]["answer"], Minor(ticket.orders[0].amount))
             return OrderAnswer(ticket.render(receipts), replayed=True)
         case "barred":
             assert ticket.refusal is not None

@@ -73,7 +73,7 @@ def is_of_receipts(kept: str) -> bool:
     return kept.startswith("[")
 
 
-def kept_receipts(kept: str, amount: Minor = ZERO) -> list[Receipt]:
+def stored_receipts(kept: str, amount: Minor = ZERO) -> list[Receipt]:
     """The receipts that were remembered of orders, the first of `amount` where it is a plain transfer."""
     if is_of_receipts(kept):
         return [one.receipt() for one in msgspec.json.decode(kept, type=list[Kept])]

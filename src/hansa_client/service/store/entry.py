@@ -185,6 +185,6 @@ class Store(Protocol):
         """
         ...
 
-    async def purge(self, kept_seconds: float) -> int:
+    async def purge(self, retention_seconds: float) -> int:
         """Delete entries older than this whose payment is not due, and receipts after RECEIPT_KEPT_SECONDS."""
         ...

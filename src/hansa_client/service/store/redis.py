@@ -146,9 +146,9 @@ class RedisStore:
         rows = await self._run("due", "", limit, again_after_seconds)
         return [_entry_of(row[0].decode(), row[1:]) for row in rows]
 
-    async def purge(self, kept_seconds: float) -> int:
+    async def purge(self, retention_seconds: float) -> int:
         """Nothing to delete: entries expire by themselves after KEPT_SECONDS, due ones when they are settled."""
-        del kept_seconds
+        del retention_seconds
         return 0
 
     async def _run(self, act: str, token_hash: str, *values: object) -> Any:

@@ -144,12 +144,12 @@ class SqlStore:
 
         return [statements.entry_of(row) for row in await self._driver.within(attempt)]
 
-    async def purge(self, kept_seconds: float) -> int:
+    async def purge(self, retention_seconds: float) -> int:
         """See Store."""
 
         async def attempt(run: Run) -> Rows:
             await run(self._sql(statements.PURGE_RECEIPTS), (RECEIPT_KEPT_SECONDS,))
-            return await run(self._sql(statements.PURGE), (kept_seconds,))
+            return await run(self._sql(statements.PURGE), (retention_seconds,))
 
         return len(await self._driver.within(attempt))
 

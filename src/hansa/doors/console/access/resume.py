@@ -16,14 +16,14 @@ PURPOSE = "console form kept for after a login"
 KEPT_MAX_CHARACTERS = 400_000
 
 
-class KeptForm(msgspec.Struct, frozen=True):
+class SealedForm(msgspec.Struct, frozen=True):
     """Address of a form and its fields."""
 
     path: str
     fields: Sequence[tuple[str, str]]
 
 
-def keep_form(seal: Seal, form: KeptForm) -> str:
+def keep_form(seal: Seal, form: SealedForm) -> str:
     """The sealed form for a hidden field; empty for one that is too large."""
     text = json.dumps([form.path, list(form.fields)])
     if len(text) > KEPT_MAX_CHARACTERS:
@@ -31,7 +31,7 @@ def keep_form(seal: Seal, form: KeptForm) -> str:
     return base64.urlsafe_b64encode(seal.close(text.encode(), PURPOSE)).decode()
 
 
-def kept_form(seal: Seal, kept: str) -> KeptForm | None:
+def sealed_form(seal: Seal, kept: str) -> SealedForm | None:
     """The form that was kept, or None where this is none of ours."""
     if not kept or not kept.isascii():
         return None
@@ -40,4 +40,4 @@ def kept_form(seal: Seal, kept: str) -> KeptForm | None:
     except (BadSeal, binascii.Error):
         return None
     path, fields = json.loads(opened)
-    return KeptForm(path, [(name, value) for name, value in fields])
+    return SealedForm(path, [(name, value) for name, value in fields])

@@ -131,7 +131,9 @@ async def _page(
     errors = {FIELD_OF.get(name, name.rpartition(".")[2]): text for name, text in form.errors.items()}
     query = federation.CertificateFilter(limit=SHOWN, offset=offset)
 
-    async def reading(tx: Tx) -> tuple[list[federation.IssuedCertificate], int, federation.OwnLicence | None]:
+    async def reading(
+        tx: Tx,
+    ) -> tuple[list[federation.IssuedCertificate], int, federation.LocalLicence | None]:
         found, total = await federation.list_licence_certificates(tx, query)
         return found, total, await federation.held_licence(tx, settings)
 

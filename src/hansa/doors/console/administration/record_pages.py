@@ -48,10 +48,10 @@ async def show_log(
 @router.get("/administration/settings")
 async def show_settings(person: PlatformAdministrator, request: Request, settings: Config) -> HTMLResponse:
     """The settings in effect, secrets masked."""
-    return administration_page(request, "settings.html", person, values=shown_settings(settings))
+    return administration_page(request, "settings.html", person, values=settings_view(settings))
 
 
-def shown_settings(settings: Settings) -> list[tuple[str, str]]:
+def settings_view(settings: Settings) -> list[tuple[str, str]]:
     """Each setting with its value as text; passwords and secrets are masked."""
     return [
         (member.upper(), _masked(member.upper(), getattr(settings, member)))

@@ -11,7 +11,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
 from .agent_frame import agent_page, path_of, settings_router
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
@@ -19,19 +19,19 @@ APPROVALS_SHOWN = 100
 
 
 @router.get("/approvals")
-async def show_approvals(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_approvals(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The payments that wait, and those that were decided, the newest first."""
     return await _approvals(request, person, db, did)
 
 
 @router.post("/approvals/{approval_id:uuid}/approve")
-async def approve(did: OwnDid, approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
+async def approve(did: MyDid, approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
     """Approve one payment, once."""
     return await _decide(request, sender, db, did, approval_id=approval_id, is_approved=True)
 
 
 @router.post("/approvals/{approval_id:uuid}/deny")
-async def deny(did: OwnDid, approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
+async def deny(did: MyDid, approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
     """Deny one payment."""
     return await _decide(request, sender, db, did, approval_id=approval_id, is_approved=False)
 

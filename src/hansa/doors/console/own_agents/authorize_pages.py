@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
 from .acting import ApiAnswer, act_as
-from .pages import ACTS, READS, OwnDid, agent_page, own_agent
+from .pages import ACTS, READS, MyDid, agent_page, own_agent
 from .send_pages import SEND, name_of_receiver
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
@@ -40,7 +40,7 @@ FIELD_OF_CODE = {
 
 @router.get("/account/agents/{did}/wallet/tokens/new", dependencies=READS)
 async def show_authorize(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The form; `payee` in the address fills it in."""
     agent = await own_agent(db, person, did)
@@ -50,7 +50,7 @@ async def show_authorize(
 
 @router.post("/account/agents/{did}/wallet/tokens/check", dependencies=ACTS)
 async def check_authorize(
-    did: OwnDid, sender: Act, request: Request, db: Db, settings: Config
+    did: MyDid, sender: Act, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The dry run: a transfer of the amount to the payee, as the token would pay it. Nothing is authorized or moved."""
     agent = await own_agent(db, sender.person, did)
@@ -74,7 +74,7 @@ async def check_authorize(
 
 
 @router.post("/account/agents/{did}/wallet/tokens", dependencies=ACTS)
-async def authorize(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> HTMLResponse:
+async def authorize(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> HTMLResponse:
     """Make the token; the same form shows it again."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, AUTHORIZE, _order(sender.form))

@@ -13,14 +13,14 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, reputation
 
 from .acting import act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 
 @router.get("/account/agents/{did}/wallet/bond", dependencies=READS)
 async def show_bond(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The bond of an own agent."""
     agent = await own_agent(db, person, did)
@@ -29,7 +29,7 @@ async def show_bond(
 
 @router.post("/account/agents/{did}/wallet/bond/{act}", dependencies=ACTS)
 async def change_bond(
-    did: OwnDid,
+    did: MyDid,
     act: Literal["deposit", "release", "unlock"],
     sender: Act,
     request: Request,

@@ -25,7 +25,7 @@ from hansa.foundation.values.roles import PERMISSIONS, permissions_of
 from hansa.rooms import agents
 
 from .agent_frame import acting_as, agent_page, path_of, settings_router
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
@@ -34,14 +34,14 @@ NUMBERS = ("max_uses", "ttl_seconds")
 
 
 @router.get("/capabilities")
-async def show_capabilities(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_capabilities(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The capabilities that the agent issued or holds."""
     return await _page(request, person, db, did)
 
 
 @router.post("/capabilities", dependencies=[Depends(limited(agents.ACT_TOKENS))])
 async def issue_capability(
-    did: OwnDid, sender: ProvedAct, request: Request, db: Db, settings: Config
+    did: MyDid, sender: ProvedAct, request: Request, db: Db, settings: Config
 ) -> Response:
     """Issue a capability in the name of the agent, and show its token."""
     person = sender.person
@@ -67,7 +67,7 @@ async def issue_capability(
 
 @router.post("/capabilities/{capability_id:uuid}/revoke")
 async def revoke_capability(
-    did: OwnDid, capability_id: UUID, sender: Act, request: Request, db: Db
+    did: MyDid, capability_id: UUID, sender: Act, request: Request, db: Db
 ) -> Response:
     """Revoke a capability with all that was derived from it, in the name of the agent."""
     person = sender.person

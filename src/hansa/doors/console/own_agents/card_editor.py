@@ -11,20 +11,20 @@ from hansa.rooms import catalogue
 from .agent_frame import agent_page, path_of, settings_router
 from .card_state import editor_of
 from .card_text import card_in, difference, text_of
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 from .review import notes_of
 
 router = settings_router()
 
 
 @router.get("/card")
-async def show_editor(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_editor(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The stored card, to be edited."""
     return await _editor(request, person, db, did)
 
 
 @router.post("/card/review")
-async def review(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
+async def review(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """Judge the edited card and show how it differs; nothing is saved."""
     person, form = sender.person, sender.form
     agent = await own_agent(db, person, did)
@@ -52,7 +52,7 @@ async def review(did: OwnDid, sender: Act, request: Request, db: Db) -> Response
 
 @router.post("/card")
 async def save(
-    did: OwnDid,
+    did: MyDid,
     sender: Act,
     request: Request,
     *,

@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce
 
 from .acting import act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, as_reader, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -92,7 +92,7 @@ def next_acts(contract: commerce.ContractOut, did: str) -> tuple[NextAct, ...]:
 
 @router.get("/account/agents/{did}/contracts", dependencies=READS)
 async def show_contracts(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config, *, offset: Offset = 0
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config, *, offset: Offset = 0
 ) -> HTMLResponse:
     """The contracts of an own agent, newest first."""
     agent = await own_agent(db, person, did)
@@ -111,7 +111,7 @@ async def show_contracts(
 
 
 @router.get("/account/agents/{did}/contracts/new", dependencies=READS)
-async def show_proposal(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_proposal(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The form of a proposal; `provider` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
@@ -119,7 +119,7 @@ async def show_proposal(did: OwnDid, person: SignedInPerson, request: Request, d
 
 
 @router.post("/account/agents/{did}/contracts", dependencies=ACTS)
-async def propose(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
+async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """Propose a contract."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
@@ -133,7 +133,7 @@ async def propose(did: OwnDid, sender: Act, request: Request, db: Db) -> Respons
 
 @router.get("/account/agents/{did}/contracts/{contract_id:int}", dependencies=READS)
 async def show_own_contract(
-    did: OwnDid,
+    did: MyDid,
     contract_id: ContractId,
     person: SignedInPerson,
     request: Request,
@@ -150,7 +150,7 @@ async def show_own_contract(
 
 @router.post("/account/agents/{did}/contracts/{contract_id:int}", dependencies=ACTS)
 async def act_on_contract(
-    did: OwnDid, contract_id: ContractId, sender: Act, request: Request, db: Db, *, settings: Config
+    did: MyDid, contract_id: ContractId, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
     """Carry out one of the next acts."""
     agent = await own_agent(db, sender.person, did)

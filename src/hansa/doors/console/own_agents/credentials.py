@@ -22,7 +22,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
 from .agent_frame import acting_as, agent_page, path_of, settings_router
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
@@ -31,14 +31,14 @@ ENROLS = "identity.mtls"
 
 
 @router.get("/credentials")
-async def show_credentials(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_credentials(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The client id, the signing keys and the workload identity; no secret."""
     return await _credentials(request, person, db, did)
 
 
 @router.post("/rotate-secret")
 async def rotate_secret(
-    did: OwnDid, sender: ProvedAct, request: Request, db: Db, settings: Config
+    did: MyDid, sender: ProvedAct, request: Request, db: Db, settings: Config
 ) -> Response:
     """Replace the client secret and show the new one; the former one and its tokens end."""
     person = sender.person
@@ -72,7 +72,7 @@ async def rotate_secret(
 
 
 @router.post("/rotate-signing-key")
-async def rotate_signing_key(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def rotate_signing_key(did: MyDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Replace the signing key, in the name of the agent, and show the private key."""
     person = sender.person
     agent = await own_agent(db, person, did)
@@ -102,7 +102,7 @@ async def rotate_signing_key(did: OwnDid, sender: ProvedAct, request: Request, d
 
 @router.post("/enable-mtls")
 async def enable_mtls(
-    did: OwnDid,
+    did: MyDid,
     sender: ProvedAct,
     request: Request,
     authority: agents.EnrollingAuthority,
@@ -147,7 +147,7 @@ async def enable_mtls(
 
 
 @router.post("/disable-mtls")
-async def disable_mtls(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def disable_mtls(did: MyDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Disable the workload identity, in the name of the agent."""
     person = sender.person
     await own_agent(db, person, did)
@@ -165,7 +165,7 @@ async def disable_mtls(did: OwnDid, sender: ProvedAct, request: Request, db: Db)
 
 
 @router.post("/test-call", dependencies=[Depends(limited(agents.AGENT_TOKENS))])
-async def test_credentials(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
+async def test_credentials(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """Log in as the agent with its credentials, as its program does, and show the outcome."""
     person, form = sender.person, sender.form
     agent = await own_agent(db, person, did)

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce, federation
 
 from .acting import act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, as_reader, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -28,7 +28,7 @@ Signing = Annotated[federation.Signatory, Depends(federation.SIGNATORY.given)]
 
 @router.get("/account/agents/{did}/disputes", dependencies=READS)
 async def show_disputes(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, *, offset: Offset = 0
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, *, offset: Offset = 0
 ) -> HTMLResponse:
     """The disputes of an own agent, newest first."""
     agent = await own_agent(db, person, did)
@@ -47,7 +47,7 @@ async def show_disputes(
 
 
 @router.get("/account/agents/{did}/disputes/new", dependencies=READS)
-async def show_complaint(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_complaint(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """Show the form of a complaint; the address fills in its subject."""
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
@@ -56,7 +56,7 @@ async def show_complaint(did: OwnDid, person: SignedInPerson, request: Request, 
 
 
 @router.post("/account/agents/{did}/disputes", dependencies=ACTS)
-async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db) -> Response:
+async def file_dispute(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """File a dispute."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, DISPUTES, _complaint(sender.form))
@@ -70,7 +70,7 @@ async def file_dispute(did: OwnDid, sender: Act, request: Request, db: Db) -> Re
 
 @router.get("/account/agents/{did}/disputes/{dispute_id:int}", dependencies=READS)
 async def show_dispute(
-    did: OwnDid, dispute_id: DisputeId, person: SignedInPerson, request: Request, db: Db, *, settings: Config
+    did: MyDid, dispute_id: DisputeId, person: SignedInPerson, request: Request, db: Db, *, settings: Config
 ) -> HTMLResponse:
     """Show a dispute of an own agent, with its evidence and the outcome that the facts give."""
     agent = await own_agent(db, person, did)
@@ -79,7 +79,7 @@ async def show_dispute(
 
 @router.post("/account/agents/{did}/disputes/{dispute_id:int}/evidence", dependencies=ACTS)
 async def add_evidence(
-    did: OwnDid, dispute_id: DisputeId, sender: Act, request: Request, db: Db, *, settings: Config
+    did: MyDid, dispute_id: DisputeId, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
     """Add a piece of evidence."""
     agent = await own_agent(db, sender.person, did)
@@ -103,7 +103,7 @@ async def add_evidence(
 
 @router.get("/account/agents/{did}/disputes/{dispute_id:int}/bundle.json", dependencies=READS)
 async def download_bundle(
-    did: OwnDid,
+    did: MyDid,
     dispute_id: DisputeId,
     person: SignedInPerson,
     signatory: Signing,

@@ -16,20 +16,20 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, catalogue
 
 from .agent_frame import agent_page, path_of, settings_router
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
 
 @router.get("/end")
-async def show_end(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_end(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """Show the effects of ending the agent, and the form that does it."""
     return await _end_page(request, person, db, did)
 
 
 @router.post("/end")
 async def end(
-    did: OwnDid, sender: ProvedAct, request: Request, db: Db, cards: catalogue.CardWrites
+    did: MyDid, sender: ProvedAct, request: Request, db: Db, cards: catalogue.CardWrites
 ) -> Response:
     """Revoke the agent permanently; one that has ended is no trouble."""
     person = sender.person

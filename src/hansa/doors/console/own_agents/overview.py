@@ -10,20 +10,20 @@ from hansa.rooms import catalogue
 
 from .agent_frame import agent_page, path_of, settings_router
 from .card_state import editor_of
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
 
 @router.get("")
-async def show_agent(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_agent(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The state of an own agent, its health and its listing."""
     return await _overview(request, person, db, did)
 
 
 @router.post("/listing")
 async def change_listing(
-    did: OwnDid,
+    did: MyDid,
     sender: Act,
     request: Request,
     *,

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.rooms import agents
 
-OwnDid = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+MyDid = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 READS = [Depends(within_read_limit)]
 ACTS = [Depends(limited(agents.ACT_TOKENS))]
 TABS = (

@@ -10,7 +10,7 @@ from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents
 
 from .agent_frame import agent_page, path_of, settings_router
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
@@ -20,13 +20,13 @@ LIMITS_PAYEES = "limits_payees"
 
 
 @router.get("/rights")
-async def show_rights(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_rights(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The roles and the spend policy."""
     return await _rights(request, person, db, did)
 
 
 @router.post("/rights")
-async def change_rights(did: OwnDid, sender: ProvedAct, request: Request, db: Db) -> Response:
+async def change_rights(did: MyDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Replace the roles and the spend policy, with effect from the agent's next request."""
     person, form = sender.person, sender.form
     await own_agent(db, person, did)

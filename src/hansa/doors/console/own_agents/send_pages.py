@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, catalogue
 
 from .acting import ApiAnswer, act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -23,7 +23,7 @@ MEMBERS = {"receiver_did": "receiver", "message": "memo"}
 
 @router.get("/account/agents/{did}/wallet/send", dependencies=READS)
 async def show_send(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The form; `receiver` in the address fills it in."""
     agent = await own_agent(db, person, did)
@@ -32,7 +32,7 @@ async def show_send(
 
 
 @router.post("/account/agents/{did}/wallet/send/check", dependencies=ACTS)
-async def check_send(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def check_send(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """The dry run: nothing is moved."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, SEND, {**_body(sender.form), "dry_run": True})
@@ -51,7 +51,7 @@ async def check_send(did: OwnDid, sender: Act, request: Request, db: Db, setting
 
 
 @router.post("/account/agents/{did}/wallet/send", dependencies=ACTS)
-async def send(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """Move the units."""
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, SEND, _body(sender.form))

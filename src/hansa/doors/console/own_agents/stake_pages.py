@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, ledger
 
 from .acting import act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -23,7 +23,7 @@ PAGE = "wallet/stakes"
 
 @router.get("/account/agents/{did}/wallet/stakes", dependencies=READS)
 async def show_stakes(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The positions of an own agent, with the dates on which their locks end."""
     agent = await own_agent(db, person, did)
@@ -31,7 +31,7 @@ async def show_stakes(
 
 
 @router.post("/account/agents/{did}/wallet/stakes", dependencies=ACTS)
-async def stake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def stake(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """Stake units, locked for the days that the form names."""
     agent = await own_agent(db, sender.person, did)
     form = sender.form
@@ -49,7 +49,7 @@ async def stake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Co
 
 
 @router.post("/account/agents/{did}/wallet/stakes/release", dependencies=ACTS)
-async def unstake(did: OwnDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+async def unstake(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """Release units of one position, or of those whose lock has ended."""
     agent = await own_agent(db, sender.person, did)
     form = sender.form

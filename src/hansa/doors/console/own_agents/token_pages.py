@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce
 
 from .acting import act_as
-from .pages import ACTS, READS, OwnDid, address_of, agent_page, own_agent
+from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -22,7 +22,7 @@ TOKENS_SHOWN = 50
 
 @router.get("/account/agents/{did}/wallet/tokens", dependencies=READS)
 async def show_tokens(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The newest tokens that an own agent authorized, and those that pay it; no token itself is shown."""
     agent = await own_agent(db, person, did)
@@ -31,7 +31,7 @@ async def show_tokens(
 
 @router.post("/account/agents/{did}/wallet/tokens/{token_id:uuid}/release", dependencies=ACTS)
 async def release_token(
-    did: OwnDid, token_id: UUID, sender: Act, request: Request, db: Db, *, settings: Config
+    did: MyDid, token_id: UUID, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
     """Give up a token that is not used; nothing is paid."""
     agent = await own_agent(db, sender.person, did)

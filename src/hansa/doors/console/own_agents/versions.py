@@ -12,7 +12,7 @@ from hansa.rooms import catalogue
 
 from .agent_frame import agent_page, settings_router
 from .card_text import difference, text_of
-from .pages import OwnDid, own_agent
+from .pages import MyDid, own_agent
 
 router = settings_router()
 
@@ -20,7 +20,7 @@ VERSION_MAX = 2**31 - 1
 
 
 @router.get("/versions")
-async def show_versions(did: OwnDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_versions(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The versions of the card, the newest first."""
     agent = await own_agent(db, person, did)
     found = await db.read(lambda tx: catalogue.history_of(tx, did, person.developer.id))
@@ -29,7 +29,7 @@ async def show_versions(did: OwnDid, person: SignedInPerson, request: Request, d
 
 @router.get("/versions/{version:int}")
 async def show_version(
-    did: OwnDid,
+    did: MyDid,
     version: Annotated[int, Path(ge=1, le=VERSION_MAX)],
     person: SignedInPerson,
     request: Request,

@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, ledger, reputation
 
-from .pages import READS, OwnDid, agent_page, own_agent
+from .pages import READS, MyDid, agent_page, own_agent
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute, dependencies=READS
@@ -74,7 +74,7 @@ async def show_wallets(
 
 @router.get("/account/agents/{did}/wallet")
 async def show_wallet(
-    did: OwnDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """Show the holdings of an own agent now and over time, and the amounts set aside."""
     agent = await own_agent(db, person, did)
@@ -105,7 +105,7 @@ async def show_wallet(
 
 @router.get("/account/agents/{did}/wallet/statement")
 async def show_statement(
-    did: OwnDid,
+    did: MyDid,
     person: SignedInPerson,
     request: Request,
     db: Db,
@@ -133,7 +133,7 @@ async def show_statement(
 
 @router.get("/account/agents/{did}/wallet/statement.csv")
 async def download_statement(
-    did: OwnDid, person: SignedInPerson, db: Db, *, before: Before = None
+    did: MyDid, person: SignedInPerson, db: Db, *, before: Before = None
 ) -> Response:
     """The statement as CSV, at most 1000 transactions."""
     await own_agent(db, person, did)

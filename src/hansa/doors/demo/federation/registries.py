@@ -15,13 +15,13 @@ from typing import Any
 import httpx2
 
 from hansa.doors.demo.client import OK, DemoClient, DemoFailed
-from hansa.doors.demo.own_registry import (
+from hansa.doors.demo.screen import Screen
+from hansa.doors.demo.temporary_registry import (
     COMMAND,
     address_of,
     create_administrator,
     environment,
 )
-from hansa.doors.demo.screen import Screen
 
 CURRENCIES = {"north": "AVT", "south": "AVT", "west": "WEST"}
 AREAS = ("admin_enforcement", "admin_federation", "admin_treasury")

@@ -126,9 +126,7 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, failure: Exce
     if not isinstance(failure, PutOff | GiveUp):
         runtime.jobs.failed(kind.name, failure)
     if pause is None and isinstance(kind, TransactionalKind) and kind.exhausted is not None:
-        is_accepted = await runtime.database.transaction(
-            partial(_exhaust, kind=kind, job=job, trouble=failure)
-        )
+        is_accepted = await runtime.database.transaction(partial(_exhaust, kind=kind, job=job, error=failure))
     elif pause is None:
         state = await runtime.database.transaction(lambda tx: store.bury(tx, job, error))
         if state == "dead":
@@ -141,11 +139,11 @@ async def _note_failure(runtime: Runtime, kind: JobKind, job: Job, failure: Exce
         refused(job)
 
 
-async def _exhaust(tx: Tx, *, kind: TransactionalKind, job: Job, trouble: Exception) -> bool:
+async def _exhaust(tx: Tx, *, kind: TransactionalKind, job: Job, error: Exception) -> bool:
     assert kind.exhausted is not None
     if not await store.finish(tx, job, AT_ONCE):
         return False
-    await kind.exhausted(tx, job, trouble)
+    await kind.exhausted(tx, job, error)
     return True
 
 

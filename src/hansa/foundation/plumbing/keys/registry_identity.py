@@ -60,7 +60,7 @@ class RegistryIdentity(msgspec.Struct, frozen=True):
     fingerprints: dict[str, bytes]
 
 
-def own_identity(settings: Settings) -> RegistryIdentity:
+def local_identity(settings: Settings) -> RegistryIdentity:
     """The identity of this process, with the keys that it has; none is made. Raises: BadKey."""
     keys = Keyring(settings.data_dir)
     found = {name: keys.find(name, file) for name, (file, _) in _FINGERPRINTED.items()}

@@ -23,8 +23,8 @@ from hansa.foundation.plumbing.settings import (
     data_dir_at_home,
     exposure,
     judge_settings,
+    masked_value,
     misspelt_settings,
-    shown_value,
 )
 
 Source = Literal["option", "environment", "file", "default"]
@@ -106,7 +106,7 @@ def _effective(settings: Settings, data_dir: Path | None) -> Iterator[EffectiveS
 
     for member, value in settings.model_dump(mode="json").items():
         name = str(Settings.model_fields[member].validation_alias or member).upper()
-        shown = shown_value(name, value) if isinstance(value, str) else value
+        shown = masked_value(name, value) if isinstance(value, str) else value
         yield EffectiveSetting(name, shown, source_of(name))
     for name in filter(KEY_NAMES.fullmatch, os.environ):
-        yield EffectiveSetting(name, shown_value(name, os.environ[name]), source_of(name))
+        yield EffectiveSetting(name, masked_value(name, os.environ[name]), source_of(name))

@@ -25,7 +25,7 @@ from .model import (
     read_settings,
     without_secrets,
 )
-from .secrets_shown import exposure, shown_value
+from .secrets_shown import exposure, masked_value
 from .spelling import DECISIVE, KEY_NAMES, misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
@@ -50,11 +50,11 @@ __all__ = [
     "exposure",
     "is_operator_name",
     "judge_settings",
+    "masked_value",
     "misspelt_settings",
     "read_profile",
     "read_settings",
     "read_settings_file",
     "require_spelling",
-    "shown_value",
     "without_secrets",
 ]

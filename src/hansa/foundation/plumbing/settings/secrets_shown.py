@@ -15,7 +15,7 @@ PASSPHRASES = frozenset({"HANSA_KEYS_PASSPHRASE", "HANSA_ADMIN_PASSWORD"})
 _PASSWORD_IN_QUERY = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 
-def shown_value(name: str, value: str) -> str:
+def masked_value(name: str, value: str) -> str:
     """Return the value of a variable without its secrets."""
     if name in HOLD_A_PASSWORD:
         return _without_password(value)
@@ -39,7 +39,7 @@ def exposure(file: str | None) -> str | None:
 
 
 def _secrets_in(values: Mapping[str, str]) -> list[str]:
-    return [name for name, value in values.items() if shown_value(name, value) != value]
+    return [name for name, value in values.items() if masked_value(name, value) != value]
 
 
 def _without_password(address: str) -> str:

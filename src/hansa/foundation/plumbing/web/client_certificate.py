@@ -26,7 +26,7 @@ FORWARDED_MAX_CHARACTERS = 16_384
 _BYTE_SEQUENCE = re.compile(r":([A-Za-z0-9+/]+={0,2}):", re.ASCII)
 
 
-def shown_certificate(request: Request) -> x509.Certificate | None:
+def presented_certificate(request: Request) -> x509.Certificate | None:
     """Return the client's certificate, not judged, or None. Raises: Unauthorized when the forwarded text is no certificate."""
     tls = request.scope.get("extensions", {}).get("tls")
     if tls is not None:

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
-from hansa.foundation.plumbing.web.client_certificate import RFC_9440_HEADER, shown_certificate
+from hansa.foundation.plumbing.web.client_certificate import RFC_9440_HEADER, presented_certificate
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.values.errors import Forbidden, Unauthorized
@@ -75,7 +75,7 @@ class PeerClosed(Forbidden):
 @evaluated_once
 async def peer_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Peer:
     """The registry asking, by its certificate. Raises: CertificateMissing, NotAPeer."""
-    certificate = shown_certificate(request)
+    certificate = presented_certificate(request)
     if certificate is None:
         raise CertificateMissing
     runtime = runtime_of(request)

@@ -45,7 +45,7 @@ async def bind_wallet(tx: Tx, did: str, address: bytes, challenge: str, signatur
     bound = await store.bind(tx, did, address, public_key)
     if bound is None:
         raise WalletOfAnother
-    await journal.append(tx, AgentWalletBound(did=did, address=ethereum.shown_address(address)))
+    await journal.append(tx, AgentWalletBound(did=did, address=ethereum.checksum_address(address)))
     return bound
 
 
@@ -53,7 +53,7 @@ async def unbind_wallet(tx: Tx, did: str, address: bytes) -> None:
     """Take a wallet from an agent: payments that it signed and that were not settled are not made any more. Raises: WalletUnknown."""
     if not await store.unbind(tx, did, address):
         raise WalletUnknown
-    await journal.append(tx, AgentWalletUnbound(did=did, address=ethereum.shown_address(address)))
+    await journal.append(tx, AgentWalletUnbound(did=did, address=ethereum.checksum_address(address)))
 
 
 async def own_wallets(tx: Tx, did: str) -> Sequence[Wallet]:

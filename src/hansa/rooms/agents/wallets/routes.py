@@ -98,4 +98,4 @@ async def unbind_own_wallet(address: AddressInPath, agent: CurrentAgent, db: Db)
     """Unbind a wallet: what it signed and was not settled is not paid any more."""
     own = address_in(address)
     await db.transaction(lambda tx: unbind_wallet(tx, agent.did, own))
-    return UnboundWalletOut(address=ethereum.shown_address(own))
+    return UnboundWalletOut(address=ethereum.checksum_address(own))

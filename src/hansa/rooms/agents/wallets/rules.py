@@ -36,7 +36,7 @@ def address_in(text: str) -> bytes:
     if address is None:
         raise AddressMalformed
     digits = text[2:]
-    if digits not in {digits.lower(), digits.upper()} and text != ethereum.shown_address(address):
+    if digits not in {digits.lower(), digits.upper()} and text != ethereum.checksum_address(address):
         raise AddressMalformed
     return address
 
@@ -47,7 +47,7 @@ def challenge_text(ledger_id: str, did: str, address: bytes, nonce: str, expires
         "Bind this wallet to a Hansa agent.\n"
         f"Registry: {ledger_id}\n"
         f"Agent: {did}\n"
-        f"Address: {ethereum.shown_address(address)}\n"
+        f"Address: {ethereum.checksum_address(address)}\n"
         "The agent pays every transfer that this wallet signs for this registry, and the registry's fee on top of it.\n"
         f"Nonce: {nonce}\n"
         f"Expires: {expires_at.isoformat(timespec='seconds')}"

@@ -58,7 +58,7 @@ class WalletOut(LazyModel):
     def of(cls, wallet: Wallet) -> "WalletOut":
         """The wallet as it is answered."""
         return cls(
-            address=ethereum.shown_address(wallet.address), agent_did=wallet.did, bound_at=wallet.bound_at
+            address=ethereum.checksum_address(wallet.address), agent_did=wallet.did, bound_at=wallet.bound_at
         )
 
 
@@ -76,7 +76,7 @@ class WalletsOut(LazyModel):
         """All wallets of an agent."""
         return cls(
             wallets=[WalletOut.of(wallet) for wallet in wallets],
-            receive_address=ethereum.shown_address(receive_address(did)),
+            receive_address=ethereum.checksum_address(receive_address(did)),
         )
 
 

@@ -82,6 +82,6 @@ def compare(before: Totals, stated: Totals, after: Totals) -> Comparison:
     return Comparison(surplus, deficit)
 
 
-def compare_at_place(stated_in: int, confirmed: int, unconfirmed: int) -> Comparison:
+def compare_at_place(credited: int, confirmed: int, unconfirmed: int) -> Comparison:
     """Compare the units that the peer credited up to a place with those that it confirmed up to there and may have credited besides."""
-    return Comparison(max(0, stated_in - confirmed - unconfirmed), max(0, confirmed - stated_in))
+    return Comparison(max(0, credited - confirmed - unconfirmed), max(0, confirmed - credited))

@@ -14,12 +14,12 @@ from hansa.rooms import journal
 from . import store
 from .placement import Placed, free_place, has_room, put, random_places
 from .placing import Placement
-from .records import Commitment, Holdings, KeptForest, Origin, PlacedHoldings, StoredTree
+from .records import CachedForest, Commitment, Holdings, Origin, PlacedHoldings, StoredTree
 from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, SUM_MAX, change, forest, root_of, sum_of, write
 
 
 async def commit_liabilities(
-    tx: Tx, kept: KeptForest, horizon: journal.Horizon, origin: Origin, circulating: int, *, from_zero: bool
+    tx: Tx, kept: CachedForest, horizon: journal.Horizon, origin: Origin, circulating: int, *, from_zero: bool
 ) -> Commitment | None:
     """The tree of this snapshot, or None when no tree adds up to `circulating`. The caller has the turn of the auditor."""
     if not 0 <= circulating <= SUM_MAX:
@@ -33,7 +33,9 @@ async def commit_liabilities(
     return found
 
 
-async def keep_liabilities(tx: Tx, kept: KeptForest, commitment: Commitment | None, verdict_id: int) -> None:
+async def keep_liabilities(
+    tx: Tx, kept: CachedForest, commitment: Commitment | None, verdict_id: int
+) -> None:
     """Store the tree as that of a verdict."""
     if commitment is None:
         await store.forget_tree(tx)
@@ -49,7 +51,7 @@ def _is_before(stored: StoredTree, horizon: journal.Horizon) -> bool:
 
 
 async def _continued(
-    tx: Tx, kept: KeptForest, stored: StoredTree, horizon: journal.Horizon, origin: Origin
+    tx: Tx, kept: CachedForest, stored: StoredTree, horizon: journal.Horizon, origin: Origin
 ) -> Commitment | None:
     """Return the stored tree with the movements since, or None when it has no room."""
     moved: set[str] = set()
@@ -103,7 +105,7 @@ async def read_forest(tx: Tx, stored: StoredTree) -> list[bytearray]:
     return await asyncio.to_thread(forest, leaves)
 
 
-async def _placed_anew(tx: Tx, kept: KeptForest, origin: Origin, circulating: int) -> Commitment | None:
+async def _placed_anew(tx: Tx, kept: CachedForest, origin: Origin, circulating: int) -> Commitment | None:
     """A tree with a new secret and new places."""
     kept.verdict_id = None
     await store.forget_tree(tx)

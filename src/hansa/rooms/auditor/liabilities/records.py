@@ -47,14 +47,14 @@ class StoredTree:
 
 
 @dataclass
-class KeptForest:
+class CachedForest:
     """The levels below the blocks, of the verdict `verdict_id`; they are rebuilt when the database has another one."""
 
     verdict_id: int | None = None
     levels: list[bytearray] = field(default_factory=list, repr=False)
 
 
-FOREST: Slot[KeptForest] = Slot("auditor: forest of liabilities", build=lambda _: KeptForest())
+FOREST: Slot[CachedForest] = Slot("auditor: forest of liabilities", build=lambda _: CachedForest())
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 
 from . import proofs
+from .cached_tiles import TILES, CachedTiles
 from .errors import ANY_ORIGIN, LeafUnknown, LogEmpty, TileUnknown
-from .kept_tiles import TILES, KeptTiles
 from .schemas import ConsistencyOut, LeafProofOut
 
-Tiles = Annotated[KeptTiles, Depends(TILES.given)]
+Tiles = Annotated[CachedTiles, Depends(TILES.given)]
 
 SIZE_MAX = 2**62
 IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable", **ANY_ORIGIN}

@@ -145,10 +145,10 @@ async def _stored(runtime: Runtime, submission: Submission) -> BeforeCosigning:
     return await runtime.database.query(lambda tx: store.before_cosigning(tx, submission.origin, GRACE_DAYS))
 
 
-async def _keep_fork(tx: Tx, submission: Submission, shown_here: str) -> None:
+async def _keep_fork(tx: Tx, submission: Submission, presented_here: str) -> None:
     own = await store.seen(tx, submission.origin)
     assert own is not None
-    await store.keep_fork(tx, Fork(submission.origin, "same_size", own.note, submission.note, shown_here))
+    await store.keep_fork(tx, Fork(submission.origin, "same_size", own.note, submission.note, presented_here))
 
 
 def _signed_checkpoint(

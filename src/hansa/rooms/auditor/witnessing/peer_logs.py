@@ -37,7 +37,7 @@ from hansa_verify import (
 
 from . import forks, store
 from .forks import ForkKind, Growth, Seen
-from .records import Fork, KeptFork, PeerLog, Witness
+from .records import Fork, PeerLog, StoredFork, Witness
 
 FOLLOW = "auditor: logs of peers"
 FOLLOW_SECONDS = 60
@@ -105,7 +105,7 @@ async def seen_checkpoint(tx: Tx, origin: str) -> Seen | None:
     return await store.seen(tx, origin)
 
 
-async def list_forks(tx: Tx) -> list[KeptFork]:
+async def list_forks(tx: Tx) -> list[StoredFork]:
     """The newest forks of other logs, at most 100."""
     return await store.forks_found(tx, FORKS_MAX)
 

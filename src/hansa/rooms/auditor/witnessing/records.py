@@ -51,7 +51,7 @@ class Fork(msgspec.Struct, frozen=True):
     other_witness: str
 
 
-class KeptFork(msgspec.Struct, frozen=True):
+class StoredFork(msgspec.Struct, frozen=True):
     """A fork as it was found."""
 
     fork: Fork

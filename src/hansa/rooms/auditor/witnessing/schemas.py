@@ -10,7 +10,7 @@ from hansa.rooms.auditor.attestations.rules import moment_text
 from hansa_verify import ML_DSA_WITNESS_KEY, WITNESS_KEY
 
 from .keys import WitnessKeys
-from .records import KeptFork, LogWitness, Witness, WitnessedLog
+from .records import LogWitness, StoredFork, Witness, WitnessedLog
 
 
 class WitnessedLogOut(LazyModel):
@@ -104,7 +104,7 @@ class LogForksOut(LazyModel):
     forks: list[LogForkOut]
 
     @classmethod
-    def of(cls, found: Sequence[KeptFork], own: str) -> "LogForksOut":
+    def of(cls, found: Sequence[StoredFork], own: str) -> "LogForksOut":
         """The list as it is published by the registry with this ledger id."""
         return cls(
             forks=[

@@ -12,10 +12,10 @@ from .records import (
     BeforeCosigning,
     Cosigned,
     Fork,
-    KeptFork,
     LogWitness,
     NewCheckpoint,
     PeerLog,
+    StoredFork,
     WitnessedLog,
 )
 
@@ -275,11 +275,11 @@ async def keep_fork(tx: Tx, fork: Fork) -> bool:
     return kept is not None
 
 
-async def forks_found(tx: Tx, most: int) -> list[KeptFork]:
+async def forks_found(tx: Tx, most: int) -> list[StoredFork]:
     """The newest forks."""
     rows = await tx.fetch("SELECT * FROM auditor_log_fork ORDER BY id DESC LIMIT $1", most)
     return [
-        KeptFork(
+        StoredFork(
             Fork(row["origin"], row["kind"], row["own_note"], row["other_note"], row["other_witness"]),
             row["found_at"],
         )

@@ -51,7 +51,7 @@ async def _send_hint(runtime: Runtime, job: Job) -> None:
         return
     place, begun = await runtime.database.read(_place_and_time)
     try:
-        hint = {"next": place, **await federation.stated_in_hint(runtime)}
+        hint = {"next": place, **await federation.hint_documents(runtime)}
         answer = await federation.call_peer(runtime, peer, "POST", PATH, hint, limits=LIMITS)
     except (OutgoingTrouble, PeerClosed, federation.FederationOff, federation.CardUnsigned) as error:
         if job.attempts < ATTEMPTS:

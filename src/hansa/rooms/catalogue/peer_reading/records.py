@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hansa.rooms.catalogue.relays.records import StatedHome
+from hansa.rooms.catalogue.relays.records import DeclaredHome
 
 
 class Progress(NamedTuple):
@@ -90,6 +90,6 @@ class RelayedPage(msgspec.Struct, frozen=True):
     more: bool
     epoch: int
     size: int
-    homes: dict[str, StatedHome]
+    homes: dict[str, DeclaredHome]
     items: dict[str, list[Any]]
     refused: Counter[str]

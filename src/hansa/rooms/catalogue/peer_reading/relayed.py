@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa.rooms.catalogue.mirrors import mirror_cards
-from hansa.rooms.catalogue.relays import KeptHome, StatedHome, known_homes, store
+from hansa.rooms.catalogue.relays import DeclaredHome, StoredHome, known_homes, store
 from hansa.rooms.federation import PeerRecord, SyncOutcome
 
 from . import pages
@@ -42,7 +42,7 @@ TROUBLED_AGAIN_SECONDS = 3600.0
 class Brought(NamedTuple):
     """A home with the items that the page has of it, judged by the home's own keys."""
 
-    home: KeptHome
+    home: StoredHome
     judged: JudgedItems
 
 
@@ -118,26 +118,28 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
     kept = {home.ledger_id: home for home in await database.read(known_homes)}
     turns = asyncio.Semaphore(HOMES_AT_ONCE)
 
-    async def judged(stated: StatedHome) -> Brought:
+    async def judged(stated: DeclaredHome) -> Brought:
         async with turns:
             home = await _home(relay, stated, kept.get(stated.ledger_id))
             return await _judge_home(relay, stated, home, page.items[stated.ledger_id])
 
-    stated_homes = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
+    declared_homes = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
     room = HOMES_PER_RELAY_MAX - sum(home.peer_id == relay.peer.id for home in kept.values())
-    for beyond in [stated for stated in stated_homes if stated.ledger_id not in kept][max(0, room) :]:
+    for beyond in [stated for stated in declared_homes if stated.ledger_id not in kept][max(0, room) :]:
         page.refused["homes_too_many"] += len(page.items[beyond.ledger_id])
-        stated_homes.remove(beyond)
+        declared_homes.remove(beyond)
     return await asyncio.gather(
         *(
             judged(stated)
-            for stated in stated_homes
+            for stated in declared_homes
             if _is_nearest(stated, relay.peer, kept.get(stated.ledger_id), may_be_read)
         )
     )
 
 
-def _is_nearest(stated: StatedHome, relay: PeerRecord, kept: KeptHome | None, may_be_read: set[int]) -> bool:
+def _is_nearest(
+    stated: DeclaredHome, relay: PeerRecord, kept: StoredHome | None, may_be_read: set[int]
+) -> bool:
     return (
         kept is None
         or kept.peer_id == relay.id
@@ -146,12 +148,12 @@ def _is_nearest(stated: StatedHome, relay: PeerRecord, kept: KeptHome | None, ma
     )
 
 
-async def _home(relay: _Relay, stated: StatedHome, kept: KeptHome | None) -> KeptHome:
+async def _home(relay: _Relay, stated: DeclaredHome, kept: StoredHome | None) -> StoredHome:
     """The home as it is kept, or as its own address states it now."""
     if kept is None or kept.registry_url != stated.registry_url:
         return await _read_home(relay, stated, None if kept is None else kept.epoch)
-    kept_for = HOME_READ_AGAIN_SECONDS if kept.keys is None else HOME_KEPT_SECONDS
-    if kept.age_seconds > kept_for:
+    max_age_seconds = HOME_READ_AGAIN_SECONDS if kept.keys is None else HOME_KEPT_SECONDS
+    if kept.age_seconds > max_age_seconds:
         return await _read_home(relay, stated, kept.epoch)
     by = relay.peer
     return kept._replace(
@@ -159,7 +161,7 @@ async def _home(relay: _Relay, stated: StatedHome, kept: KeptHome | None) -> Kep
     )
 
 
-async def _read_home(relay: _Relay, stated: StatedHome, epoch: int | None) -> KeptHome:
+async def _read_home(relay: _Relay, stated: DeclaredHome, epoch: int | None) -> StoredHome:
     by = relay.peer
     said = (
         stated.ledger_id,
@@ -171,11 +173,11 @@ async def _read_home(relay: _Relay, stated: StatedHome, epoch: int | None) -> Ke
     try:
         card = await federation.read_home(relay.runtime, stated.ledger_id, stated.registry_url)
     except federation.HomeRefused as refused:
-        return KeptHome(*said, None, None, None, epoch, refused.reason, 0.0)
-    return KeptHome(*said, card.registry_name, card.settlement_currency, card.keys, epoch, None, 0.0)
+        return StoredHome(*said, None, None, None, epoch, refused.reason, 0.0)
+    return StoredHome(*said, card.registry_name, card.settlement_currency, card.keys, epoch, None, 0.0)
 
 
-async def _judge_home(relay: _Relay, stated: StatedHome, home: KeptHome, items: list[Any]) -> Brought:
+async def _judge_home(relay: _Relay, stated: DeclaredHome, home: StoredHome, items: list[Any]) -> Brought:
     """Judge the items of a home; where a key is unknown its own address is read again, at most once a minute."""
     judged = await asyncio.to_thread(_judge, home, items)
     if judged.refused["key_unknown"] and home.age_seconds > HOME_READ_AGAIN_SECONDS:
@@ -184,7 +186,7 @@ async def _judge_home(relay: _Relay, stated: StatedHome, home: KeptHome, items: 
     return Brought(home, judged)
 
 
-def _judge(home: KeptHome, items: list[Any]) -> JudgedItems:
+def _judge(home: StoredHome, items: list[Any]) -> JudgedItems:
     if home.keys is None:
         return JudgedItems(home.epoch or 0, refused=Counter({home.trouble or "home_refused": len(items)}))
     namespace = home.ledger_id.partition("/")[0]
@@ -222,7 +224,7 @@ async def _apply(
     return await relay.runtime.database.transaction(apply)
 
 
-def _was_left_out(before: KeptHome | None, relay: PeerRecord) -> bool:
+def _was_left_out(before: StoredHome | None, relay: PeerRecord) -> bool:
     return before is not None and (before.peer_id != relay.id or before.keys is None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hansa.rooms.catalogue.relays.records import HOPS_MAX, StatedHome
+from hansa.rooms.catalogue.relays.records import HOPS_MAX, DeclaredHome
 from hansa.rooms.catalogue.rules import BIGINT_MAX
 
 from .judging import is_number, mark_of, read_envelope, why_refused
@@ -69,10 +69,10 @@ def judge_items(items: list[Any], origin: Origin, epoch: int | None) -> JudgedIt
     return judged
 
 
-def _home(stated: Any) -> StatedHome:
+def _home(stated: Any) -> DeclaredHome:
     """Raises: PageRefused."""
     members = stated if isinstance(stated, dict) else {}
-    ledger_id, url, hops = (members.get(name) for name in StatedHome._fields)
+    ledger_id, url, hops = (members.get(name) for name in DeclaredHome._fields)
     is_named = isinstance(ledger_id, str) and _LEDGER_ID.fullmatch(ledger_id) is not None
     is_placed = isinstance(url, str) and len(url) <= URL_MAX and url.isprintable()
     if not is_named or not is_placed or not is_number(hops, HOPS_MAX - 1) or hops == 0:
@@ -80,4 +80,4 @@ def _home(stated: Any) -> StatedHome:
     assert isinstance(ledger_id, str)
     assert isinstance(url, str)
     assert isinstance(hops, int)
-    return StatedHome(ledger_id, url.rstrip("/"), hops + 1)
+    return DeclaredHome(ledger_id, url.rstrip("/"), hops + 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hansa.foundation.values.visible_text import legible, seen
 from hansa.foundation.values.web_address import dialled
-from hansa.rooms.catalogue.payment import is_paid, rate_of, stated_price
+from hansa.rooms.catalogue.payment import declared_price, is_paid, rate_of
 from hansa.rooms.catalogue.records import Card
 
 PRICE_MAX_DIGITS = 40
@@ -39,7 +39,7 @@ def agent_json_ld(card: Card, page_url: str) -> dict[str, Any]:
         "featureList": _skills(document.get("skills")),
         "provider": _provider(document.get("provider")),
         "softwareHelp": _help(document.get("documentationUrl")),
-        "offers": _offer(stated_price(document), card.settlement_currency),
+        "offers": _offer(declared_price(document), card.settlement_currency),
         "datePublished": card.created_at.isoformat(),
         "dateModified": card.updated_at.isoformat(),
     }

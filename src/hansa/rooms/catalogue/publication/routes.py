@@ -18,7 +18,7 @@ from . import crawling
 from .cacheable_response import KEEP_FOR_MINUTES, REVALIDATE_EACH_TIME, document
 from .descriptions import described_page
 from .errors import SitemapPageUnknown
-from .own_card import API, CARD_AT, own_card
+from .registry_agent_card import API, CARD_AT, registry_agent_card
 from .schemas import AgentDescriptions, OwnCard
 
 DESCRIPTIONS_AT = "/.well-known/agent-descriptions"
@@ -64,7 +64,7 @@ async def read_agent_descriptions(
 @router.get(CARD_AT, response_model=OwnCard, responses=TAGGED)
 async def read_own_card(request: Request, settings: Config, _: Public) -> Response:
     """The A2A card of the registry itself, which describes its HTTP API (not A2A)."""
-    return document(request, OwnCard.model_validate(own_card(settings)), keep=KEEP_FOR_MINUTES)
+    return document(request, OwnCard.model_validate(registry_agent_card(settings)), keep=KEEP_FOR_MINUTES)
 
 
 @router.get("/robots.txt", response_class=Response, responses={**TEXT_ANSWER, **TAGGED})

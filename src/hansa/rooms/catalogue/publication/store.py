@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.shown_states import ShownState
+from hansa.foundation.plumbing.storage.page_states import PageState
 from hansa.rooms.catalogue.signatures import TOMBSTONE_TIME
 
 _OWN = "source_registry IS NULL AND is_active AND NOT unlisted AND status = 'active'"
@@ -26,7 +26,7 @@ ORDER BY range
 
 
 # The row changes with every version of the document that is kept or erased.
-CARD_STATE = ShownState(f"""
+CARD_STATE = PageState(f"""
 SELECT c.xmin::text || CASE WHEN c.status = 'revoked' AND c.hidden_since < now() - interval '{TOMBSTONE_TIME.days} days'
   THEN ' not exported' ELSE '' END
 FROM catalogue_card c WHERE c.did = asked.did
@@ -34,9 +34,9 @@ FROM catalogue_card c WHERE c.did = asked.did
 """The card of an agent, own or mirrored, its earlier versions, and whether it is exported."""
 
 
-def others_state(limit: int) -> ShownState:
+def others_state(limit: int) -> PageState:
     """The newest listed agents of the same owner (`other_agents_of_owner`)."""
-    return ShownState(f"""
+    return PageState(f"""
 SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
   SELECT o.xmin::text AS row_version FROM catalogue_card o
   WHERE o.developer_id = c.developer_id AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub

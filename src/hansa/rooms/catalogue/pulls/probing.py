@@ -43,7 +43,7 @@ async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int)
         return "no_verdict"
     failures = visit.failures + 1 if sign.state == "unreachable" else 0
     await store.stamp_liveness(tx, visit.card_id, sign.state)
-    planned = await store.end(tx, visit, sign.state, failures=failures, trouble=sign.sentence, attempted=True)
+    planned = await store.end(tx, visit, sign.state, failures=failures, error=sign.sentence, attempted=True)
     await visit_again(tx, visit, planned, rules.recheck_pause(interval_seconds, failures), failures)
     return sign.state
 

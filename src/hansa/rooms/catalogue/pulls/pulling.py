@@ -85,7 +85,7 @@ async def settle(tx: Tx, visit: Visit, answered: Served | Unserved, interval_sec
         return await _settle_failure(tx, visit, answered, interval_seconds)
     reason = await _take_over(tx, visit, stored, answered)
     await store.stamp_pull(tx, visit.card_id, reason, 0, attempted=True)
-    planned = await store.end(tx, visit, reason, failures=0, trouble=None, attempted=True)
+    planned = await store.end(tx, visit, reason, failures=0, error=None, attempted=True)
     await visit_again(tx, visit, planned, interval_seconds, 0)
     return reason
 
@@ -109,7 +109,7 @@ async def _settle_failure(tx: Tx, visit: Visit, error: Unserved, interval_second
         visit,
         error.reason,
         failures=failures,
-        trouble=error.sentence,
+        error=error.sentence,
         attempted=error.was_attempted,
     )
     await visit_again(tx, visit, planned, pause, failures)

@@ -132,10 +132,10 @@ async def document_of(tx: Tx, card_id: int) -> dict[str, Any]:
 
 
 async def end(
-    tx: Tx, visit: Visit, outcome: str, *, failures: int, trouble: str | None, attempted: bool
+    tx: Tx, visit: Visit, outcome: str, *, failures: int, error: str | None, attempted: bool
 ) -> Planned:
     """Write the result of a visit whose card and job are locked."""
-    row = await tx.fetchrow(_END, visit.card_id, visit.errand, failures, outcome, trouble, attempted)
+    row = await tx.fetchrow(_END, visit.card_id, visit.errand, failures, outcome, error, attempted)
     assert row is not None
     return Planned(*row)
 

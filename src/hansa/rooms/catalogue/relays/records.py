@@ -6,7 +6,7 @@ HOPS_MAX = 5
 """The largest hop distance at which a registry is known; a peer is at distance 1."""
 
 
-class StatedHome(NamedTuple):
+class DeclaredHome(NamedTuple):
     """A home as a relay states it: where it is, and at which hop distance it is from here by that relay."""
 
     ledger_id: str
@@ -14,7 +14,7 @@ class StatedHome(NamedTuple):
     hop_distance: int
 
 
-class KeptHome(NamedTuple):
+class StoredHome(NamedTuple):
     """A home as it is kept. `keys` are None, and `trouble` is a reason, while it could not be verified at its own address.
 
     `epoch` is that of the newest items taken, None before the first. `age_seconds`: since its address was read.

@@ -7,7 +7,7 @@ from pydantic import Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.catalogue.exports.schemas import PeerPageOut
 
-from .records import KeptHome
+from .records import StoredHome
 
 
 class HomeOut(LazyModel):
@@ -48,7 +48,7 @@ class RelayedHomes(LazyModel):
     count: int
 
     @classmethod
-    def of(cls, found: Sequence[KeptHome]) -> "RelayedHomes":
+    def of(cls, found: Sequence[StoredHome]) -> "RelayedHomes":
         """These homes."""
         shown = [
             RelayedHome(

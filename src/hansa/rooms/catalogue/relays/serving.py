@@ -11,7 +11,7 @@ from hansa.rooms.catalogue.exports.place import Place, decode, encode
 from hansa.rooms.catalogue.exports.store import epoch_and_time
 
 from . import store
-from .records import HOPS_MAX, KeptHome, SignedItem, StatedHome
+from .records import HOPS_MAX, DeclaredHome, SignedItem, StoredHome
 
 
 class RelayOff(Conflict):
@@ -33,7 +33,7 @@ async def relayed_page(tx: Tx, reader: str, since: str | None, limit: int) -> by
     return _written(found, near, place, now, is_more=is_more)
 
 
-async def known_homes(tx: Tx) -> list[KeptHome]:
+async def known_homes(tx: Tx) -> list[StoredHome]:
     """The registries that are known by a relay, by ledger id."""
     return await store.homes(tx)
 
@@ -53,11 +53,13 @@ async def discovered_registries(tx: Tx) -> list[federation.DiscoveredRegistry]:
     ]
 
 
-async def _homes(tx: Tx) -> list[StatedHome]:
+async def _homes(tx: Tx) -> list[DeclaredHome]:
     """Return the home of every kept item; a peer is nearer than a registry that is known by a relay."""
-    relayed = [StatedHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await known_homes(tx)]
+    relayed = [
+        DeclaredHome(one.ledger_id, one.registry_url, one.hop_distance) for one in await known_homes(tx)
+    ]
     direct = [
-        StatedHome(peer.ledger_id, peer.registry_url, 1)
+        DeclaredHome(peer.ledger_id, peer.registry_url, 1)
         for peer in await federation.peers(tx)
         if peer.ledger_id is not None and peer.is_member
     ]
@@ -65,7 +67,7 @@ async def _homes(tx: Tx) -> list[StatedHome]:
 
 
 def _written(
-    found: list[SignedItem], near: dict[str, StatedHome], place: Place, now: datetime, *, is_more: bool
+    found: list[SignedItem], near: dict[str, DeclaredHome], place: Place, now: datetime, *, is_more: bool
 ) -> bytes:
     passed_on = [one for one in found if one.source_registry in near]
     items = [json.loads(one.item) for one in passed_on]

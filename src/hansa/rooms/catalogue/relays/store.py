@@ -11,7 +11,7 @@ from typing import Any
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.exports import SIGNED
 
-from .records import KeptHome, SignedItem
+from .records import SignedItem, StoredHome
 
 PAGE_MAX_BYTES = 6 * 1024 * 1024
 
@@ -146,13 +146,13 @@ async def page(tx: Tx, position: int, after: int, limit: int, reader: str) -> tu
     return items, bool(rows) and rows[0]["found"] > len(rows)
 
 
-async def homes(tx: Tx) -> list[KeptHome]:
+async def homes(tx: Tx) -> list[StoredHome]:
     """Every registry that is known by a relay."""
     found = [dict(row) for row in await tx.fetch(_HOMES)]
-    return [KeptHome(**{**row, "keys": row["keys"] and json.loads(row["keys"])}) for row in found]
+    return [StoredHome(**{**row, "keys": row["keys"] and json.loads(row["keys"])}) for row in found]
 
 
-async def keep_home(tx: Tx, home: KeptHome, open_peers: Sequence[int]) -> bool:
+async def keep_home(tx: Tx, home: StoredHome, open_peers: Sequence[int]) -> bool:
     """Write a home as its relay states it now; False where a nearer relay brings it."""
     keys = None if home.keys is None else json.dumps(home.keys)
     said = (home.ledger_id, home.peer_id, home.relay_ledger_id, home.hop_distance, home.registry_url)

@@ -1,4 +1,4 @@
-"""Judgement whether an agent signed its own card.
+"""Decision whether an agent signed its own card.
 
 - The keys are those that the registry knows. Keys that a card names count for nothing; no key set is ever fetched.
 - Of several signatures one that verifies is enough; the others do not matter then.

@@ -29,7 +29,7 @@ async def accept(
 ) -> ContractShown:
     """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
-    Raises: ContractUnknown, WrongParty, OwnContract, WrongState, DeadlinePassed, BondRequired, TooManyAccepted, ContractUnfunded,
+    Raises: ContractUnknown, WrongParty, SelfContract, WrongState, DeadlinePassed, BondRequired, TooManyAccepted, ContractUnfunded,
     AccountSuspended, FundedAcross, and for an agent of another registry the errors of `transfers.require_reachable`.
     """
     contract = await take(tx, contract_id)
@@ -63,7 +63,7 @@ def _stated(required: Required | None) -> dict[str, Any]:
 def judge_acceptance(contract: Contract, did: str) -> Move | None:
     """The acceptance by the active agent `did` of this registry; None where it has to be carried out by `accept`.
 
-    Raises: ContractUnknown, WrongParty, OwnContract, WrongState.
+    Raises: ContractUnknown, WrongParty, SelfContract, WrongState.
     """
     rules.require_acceptable(contract, did)
     if contract.funded or contract.version == BONDED_VERSION:

@@ -88,7 +88,7 @@ APPROVALS: Slot[Approvals] = Slot("commerce: approvals in the batch", build=Appr
 
 def answer_of_receipt(kept: str, settings: Settings) -> str:
     """The answer to an approval of which a receipt was remembered."""
-    (receipt,) = ledger.kept_receipts(kept)
+    (receipt,) = ledger.stored_receipts(kept)
     remembered = APPROVE.outcome_of(receipt).answer
     assert remembered is not None, "an approval with a key remembers the contract"
     return _answer(receipt, msgspec.json.decode(remembered, type=ContractShown), settings)

@@ -3,7 +3,7 @@
 Each side of a contract has an index of its own for them, so that an agent with many other contracts is looked up as quickly.
 """
 
-from hansa.foundation.plumbing.storage.shown_states import ShownState
+from hansa.foundation.plumbing.storage.page_states import PageState
 
 _OF_ONE_SIDE = """
 (SELECT c.id, c.xmin::text AS row_version FROM commerce_contract c
@@ -12,9 +12,9 @@ _OF_ONE_SIDE = """
 _SIDES = ("contractor_did", "provider_did")
 
 
-def attestations_state(limit: int) -> ShownState:
+def attestations_state(limit: int) -> PageState:
     """The newest attestation contracts of an agent, `limit` of each side (`public_contracts_of`)."""
     each = " UNION ALL ".join(_OF_ONE_SIDE.format(side=side, limit=limit) for side in _SIDES)
-    return ShownState(
+    return PageState(
         f"SELECT string_agg(one.id || ':' || one.row_version, ' ' ORDER BY one.id) FROM ({each}) one"  # noqa: S608
     )

@@ -35,7 +35,7 @@ class ProviderUnknown(NotFound):
     )
 
 
-class OwnContract(BadRequest):
+class SelfContract(BadRequest):
     """Contractor and provider are the same agent."""
 
     code = "OWN_CONTRACT"

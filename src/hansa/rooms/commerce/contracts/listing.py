@@ -23,10 +23,10 @@ class Listed(msgspec.Struct, frozen=True):
 
 async def list_contracts(tx: Tx, filters: ContractFilter, settings: Settings) -> tuple[list[Listed], int]:
     """A page of contracts, newest first, and how many there are in all."""
-    kept_here = await store.count(tx, filters)
+    local_count = await store.count(tx, filters)
     abroad = await copies.count(tx, filters) if _has_copies(filters) else 0
     if not abroad:
-        return await _shown(tx, await store.page(tx, filters), settings), kept_here
+        return await _shown(tx, await store.page(tx, filters), settings), local_count
     entries = await copies.page(tx, filters)
     missing = [entry.contract_id for entry in entries if entry.document is None]
     own = {one.contract.id: one for one in await _shown(tx, await store.find_all(tx, missing), settings)}
@@ -36,7 +36,7 @@ async def list_contracts(tx: Tx, filters: ContractFilter, settings: Settings) ->
         else Listed(ContractOut.model_validate_json(entry.document), entry.frame)
         for entry in entries
     ]
-    return listed, kept_here + abroad
+    return listed, local_count + abroad
 
 
 async def open_contracts_of(tx: Tx, did: str) -> int:

@@ -33,7 +33,7 @@ async def propose(
 ) -> ContractShown | agents.Approval:
     """Make a proposal, or ask the agent's owner about the payment that it commits the agent to.
 
-    Raises: OwnContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, the refusals of a spend policy, and
+    Raises: SelfContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, the refusals of a spend policy, and
     for a provider of another registry the errors of `transfers.require_reachable`.
     """
     rules.require_sound(proposal.terms)

@@ -91,7 +91,7 @@ _SPEND_POLICY: tuple[type[Refused], ...] = (
     response_model=ContractOut,
     responses=problems(
         Unauthorized,
-        errors.OwnContract,
+        errors.SelfContract,
         Forbidden,
         *_SPEND_POLICY,
         errors.ProviderUnknown,
@@ -141,7 +141,7 @@ async def propose_contract(
     response_model=ContractOut,
     responses=problems(
         *_EVERY_ACT,
-        errors.OwnContract,
+        errors.SelfContract,
         errors.BondRequired,
         errors.TooManyAccepted,
         errors.ContractUnfunded,

@@ -26,8 +26,8 @@ from .errors import (
     ContractUnknown,
     DeadlinePassed,
     MilestoneNotNext,
-    OwnContract,
     PaymentUnderWay,
+    SelfContract,
     TermsInvalid,
     TooManySubmissions,
     WrongParty,
@@ -48,9 +48,9 @@ ATTESTATION = "attestation"
 
 
 def require_sound(terms: Terms) -> None:
-    """The terms agree with each other. Raises: OwnContract, TermsInvalid."""
+    """The terms agree with each other. Raises: SelfContract, TermsInvalid."""
     if terms.contractor_did == terms.provider_did:
-        raise OwnContract
+        raise SelfContract
     total = sum(milestone.amount for milestone in terms.milestones)
     if terms.milestones and total != terms.amount:
         raise TermsInvalid(
@@ -157,10 +157,10 @@ def require_provider(contract: Contract, did: str) -> None:
 
 
 def require_acceptable(contract: Contract, did: str) -> None:
-    """The agent may be the provider of the proposal. Raises: ContractUnknown, WrongParty, OwnContract, WrongState."""
+    """The agent may be the provider of the proposal. Raises: ContractUnknown, WrongParty, SelfContract, WrongState."""
     require_seen(contract, did)
     if contract.provider_did is None and did == contract.contractor_did:
-        raise OwnContract("An agent cannot accept its own proposal.")
+        raise SelfContract("An agent cannot accept its own proposal.")
     if contract.provider_did is not None:
         require_provider(contract, did)
     require_state(contract, Status.PROPOSED)

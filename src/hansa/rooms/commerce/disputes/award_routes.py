@@ -30,7 +30,7 @@ DECIDING = (
     errors.DisputeUnknown,
     errors.AwardDecided,
     errors.SecondAdministratorNeeded,
-    agents.OwnAgent,
+    agents.AgentOfCaller,
 )
 
 

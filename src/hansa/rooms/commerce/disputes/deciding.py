@@ -42,7 +42,7 @@ class Ordered(msgspec.Struct, frozen=True):
 
 
 async def open_voting(tx: Tx, administrator: Developer, dispute_id: int) -> Dispute:
-    """End the time for evidence. Raises: DisputeUnknown, agents.OwnAgent, WrongState."""
+    """End the time for evidence. Raises: DisputeUnknown, agents.AgentOfCaller, WrongState."""
     dispute, _ = await take(tx, dispute_id)
     await agents.require_of_others(tx, administrator, dispute.parties)
     rules.require_state(dispute, DisputeStatus.OPEN)
@@ -55,7 +55,7 @@ async def rule(
 ) -> Dispute:
     """Rule.
 
-    Raises: DisputeUnknown, agents.OwnAgent, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, ReasonMissing, MintTooLarge,
+    Raises: DisputeUnknown, agents.AgentOfCaller, RulingDiffers, WrongState, RulingTooLate, RulingInvalid, ReasonMissing, MintTooLarge,
     SupplyExhausted.
     """
     decision = ordered.decision

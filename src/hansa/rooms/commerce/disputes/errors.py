@@ -26,7 +26,7 @@ class PaymentUnknown(NotFound):
     sentence = "There is no payment with this id in which you took part."
 
 
-class OwnDispute(BadRequest):
+class SelfDispute(BadRequest):
     """Complainant and defendant are the same agent."""
 
     code = "OWN_DISPUTE"

@@ -32,7 +32,7 @@ class Malpractice(msgspec.Struct, frozen=True):
 async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     """File a dispute; either party may be an agent of another registry. A complainant of this one makes a deposit.
 
-    Raises: DepositUncovered, OwnDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and the errors of `find_subject`.
+    Raises: DepositUncovered, SelfDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and the errors of `find_subject`.
     """
     rules.require_other(complaint)
     subject = await find_subject(tx, complaint, settings)

@@ -26,7 +26,7 @@ async def list_awards(tx: Tx, filters: AwardFilter) -> tuple[list[Dispute], int]
 async def approve_award(tx: Tx, administrator: Developer, dispute_id: int, settings: Settings) -> Dispute:
     """Issue an award to the complainant, once.
 
-    Raises: DisputeUnknown, AwardDecided, SecondAdministratorNeeded, agents.OwnAgent, MintTooLarge, SupplyExhausted,
+    Raises: DisputeUnknown, AwardDecided, SecondAdministratorNeeded, agents.AgentOfCaller, MintTooLarge, SupplyExhausted,
     IssuanceRefused.
     """
     dispute = await _pending(tx, administrator, dispute_id)
@@ -46,7 +46,7 @@ async def approve_award(tx: Tx, administrator: Developer, dispute_id: int, setti
 
 
 async def reject_award(tx: Tx, administrator: Developer, dispute_id: int, reason: str) -> Dispute:
-    """Issue nothing more for a ruling. Raises: DisputeUnknown, AwardDecided, SecondAdministratorNeeded, agents.OwnAgent."""
+    """Issue nothing more for a ruling. Raises: DisputeUnknown, AwardDecided, SecondAdministratorNeeded, agents.AgentOfCaller."""
     dispute = await _pending(tx, administrator, dispute_id)
     await record_admin_act(tx, administrator, act="award.reject", subject=str(dispute_id), reason=reason)
     return await move(tx, dispute, _decided(dispute, AwardStatus.REJECTED, administrator, reason))

@@ -93,7 +93,7 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
     responses=problems(
         *_EVERY_WRITE,
         *_OF_CONTRACT,
-        errors.OwnDispute,
+        errors.SelfDispute,
         errors.PayerOnly,
         errors.DepositUncovered,
         errors.DefendantUnknown,
@@ -241,7 +241,7 @@ async def read_bundle_of_dispute(
 
 @admin_router.put(
     "/{dispute_id}/open-voting",
-    responses=problems(Unauthorized, agents.OwnAgent, errors.DisputeUnknown, errors.WrongState, Invalid),
+    responses=problems(Unauthorized, agents.AgentOfCaller, errors.DisputeUnknown, errors.WrongState, Invalid),
 )
 async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administrator, db: Db) -> DisputeOut:
     """End the time for evidence."""
@@ -252,7 +252,7 @@ async def open_voting_on_dispute(dispute_id: DisputeId, administrator: Administr
     "/{dispute_id}/ruling",
     responses=problems(
         Unauthorized,
-        agents.OwnAgent,
+        agents.AgentOfCaller,
         errors.DisputeUnknown,
         errors.WrongState,
         errors.RulingTooLate,

@@ -41,12 +41,12 @@ from .errors import (
     EvidenceClosed,
     NotAParty,
     NothingSubmitted,
-    OwnDispute,
     ReasonMissing,
     RulingDiffers,
     RulingInvalid,
     RulingTooLate,
     SecondAdministratorNeeded,
+    SelfDispute,
     TooLate,
     WrongState,
 )
@@ -68,9 +68,9 @@ _ENDED = frozenset({Status.FAILED, Status.COMPLETED, Status.CLOSED})
 
 
 def require_other(complaint: Complaint) -> None:
-    """Raises: OwnDispute."""
+    """Raises: SelfDispute."""
     if complaint.complainant_did == complaint.defendant_did:
-        raise OwnDispute
+        raise SelfDispute
 
 
 def require_parties(complaint: Complaint, parties: tuple[str, ...]) -> None:

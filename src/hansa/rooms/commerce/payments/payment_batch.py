@@ -19,9 +19,9 @@ from . import rules, store
 from .authorize import NO_BUDGET, TOKEN_PREFIX, AuthorizeOrder, new_token
 from .errors import AnswerUnreadable
 from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Settlement, payment_line, settled
-from .kept_answer import AuthorizeAnswer
 from .rules import Token
 from .settle import SettleOrder
+from .stored_answer import AuthorizeAnswer
 from .verified_token_cache import VERIFIED_TOKENS
 
 

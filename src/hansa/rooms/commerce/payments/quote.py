@@ -115,7 +115,7 @@ def effective_price(card_data: dict[str, Any]) -> tuple[Source, dict[str, Any]]:
     block = card_data.get("pricing")
     if isinstance(block, dict) and ("base_rate" in block or block.get("payment_required") is True):
         return ("legacy", block) if catalogue.is_paid(block) else ("none", {})
-    terms = catalogue.stated_price({**card_data, "pricing": None})
+    terms = catalogue.declared_price({**card_data, "pricing": None})
     return ("extension", terms) if terms is not None and catalogue.is_paid(terms) else ("none", {})
 
 

@@ -46,7 +46,6 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 from . import errors
 from .authorize import PERMISSION, require_payee
 from .firm_quote import count_firm, require_firm, sign_quote
-from .kept_answer import AuthorizeAnswer
 from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
 from .quote import Quote, quote
@@ -69,6 +68,7 @@ from .schemas import (
 )
 from .settle_request import authorize_alone, settle_alone, settle_at_once, settle_many
 from .settlement_worker import SETTLEMENTS, Settlements
+from .stored_answer import AuthorizeAnswer
 from .verify import VERIFIER, Verifier
 
 PREFIX = "/a2a-payment"

@@ -12,10 +12,10 @@ from hansa.rooms import agents, ledger, transfers
 from . import rules
 from .authorize import Authorized, Presented, authorize
 from .firm_quote import read_quote
-from .kept_answer import AuthorizeAnswer
 from .rules import Token, Verdict
 from .settle import SettleOrder, settle
 from .settlement_worker import Settlements
+from .stored_answer import AuthorizeAnswer
 
 LINES_AT_ONCE = 4
 STALLED_SECONDS = 2.0

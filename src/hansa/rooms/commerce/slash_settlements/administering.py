@@ -48,7 +48,7 @@ async def list_settlements(tx: Tx, filters: SettlementFilter) -> tuple[list[Kept
 
 
 async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
-    """Let the slash be applied. Raises: SettlementUnknown, agents.OwnAgent, SettlementDecided."""
+    """Let the slash be applied. Raises: SettlementUnknown, agents.AgentOfCaller, SettlementDecided."""
     kept = await _pending(tx, administrator, settlement_id)
     await record_admin_act(tx, administrator, act="settlement.approve", subject=str(settlement_id))
     await store.write(tx, settlement_id, protocol.approved(kept.settlement))
@@ -57,7 +57,7 @@ async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
 
 
 async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
-    """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, agents.OwnAgent, SettlementDecided."""
+    """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, agents.AgentOfCaller, SettlementDecided."""
     kept = await _pending(tx, administrator, settlement_id)
     await record_admin_act(
         tx, administrator, act="settlement.reject", subject=str(settlement_id), reason=reason
@@ -69,7 +69,7 @@ async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: s
 async def write_off(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
     """End the claim on units that the other registry cannot destroy again.
 
-    Raises: SettlementUnknown, agents.OwnAgent, SettlementNotUncollected.
+    Raises: SettlementUnknown, agents.AgentOfCaller, SettlementNotUncollected.
     """
     await _require_of_others(tx, administrator, await read_settlement(tx, settlement_id))
     if not await store.write_off(tx, settlement_id, reason):

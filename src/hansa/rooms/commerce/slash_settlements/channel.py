@@ -20,7 +20,7 @@ from .awarding import take_award
 from .envelope import Confirmation, Message, Paid, SettlementRequest, SignedAward, SignedReceipt
 from .inbox import Sent, take_outcome, take_receipt, take_request
 from .opening import Request
-from .paid_awards import ShownAward, take_paid
+from .paid_awards import PresentedAward, take_paid
 from .records import Kept
 from .settlement import Direction, Outcome, Receipt, Settlement
 
@@ -78,7 +78,7 @@ async def _confirmation(tx: Tx, exchange: Exchange, asked: SettlementRequest) ->
 
 async def _stated(tx: Tx, kept: Kept) -> Confirmation:
     positions = await transfers.positions_in_chain(tx, kept.peer)
-    return Confirmation(stated_outcome(kept), positions, settlement_id=kept.settlement_id)
+    return Confirmation(declared_outcome(kept), positions, settlement_id=kept.settlement_id)
 
 
 async def _apply_receipt(tx: Tx, exchange: Exchange, signed: SignedReceipt) -> None:
@@ -114,10 +114,12 @@ async def _receipt_of_paid(tx: Tx, exchange: Exchange, paid: Paid) -> Receipt | 
     if not paid.is_of(signed):
         raise federation.mailbox.MalformedMessage("proof")
     slash_bond = SLASH_BOND.of(exchange.runtime)
-    return await take_paid(tx, ShownAward(exchange.peer, signed, paid), slash_bond, exchange.runtime.settings)
+    return await take_paid(
+        tx, PresentedAward(exchange.peer, signed, paid), slash_bond, exchange.runtime.settings
+    )
 
 
-def stated_outcome(kept: Kept) -> Outcome:
+def declared_outcome(kept: Kept) -> Outcome:
     """Return the outcome that this registry states about a claim of a peer, with the number of its transaction."""
     tx_id = kept.row["tx_id"]
     return replace(kept.settlement.outcome, tx_id=None if tx_id is None else f"tx-{tx_id}")
@@ -167,7 +169,7 @@ async def _statement(runtime: Runtime, kept: Kept) -> Message:
         proof = kept.row["outcome"] if kept.settlement.is_closed else None
         return SettlementRequest(claim, verdict, proof, kept.settlement.payment)
     positions = await runtime.database.query(lambda tx: transfers.positions_in_chain(tx, kept.peer))
-    award = replace(kept.settlement.award, tx_id=stated_outcome(kept).tx_id)
+    award = replace(kept.settlement.award, tx_id=declared_outcome(kept).tx_id)
     return SignedAward(claim, award, verdict, positions)
 
 

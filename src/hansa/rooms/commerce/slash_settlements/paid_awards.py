@@ -24,7 +24,7 @@ from .records import Kept
 from .settlement import Direction, Receipt, Settlement, Status
 
 
-class ShownAward(msgspec.Struct, frozen=True):
+class PresentedAward(msgspec.Struct, frozen=True):
     """An award with the signature of this registry, the peer that has paid it, and the message by which it is shown."""
 
     peer: federation.PeerRecord
@@ -47,7 +47,9 @@ class ShownAward(msgspec.Struct, frozen=True):
         return self.peer.spiffe_id
 
 
-async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: Settings) -> Receipt | None:
+async def take_paid(
+    tx: Tx, shown: PresentedAward, slash_bond: SlashBond, settings: Settings
+) -> Receipt | None:
     """Record an award that the peer has paid; return the receipt for it, None where it speaks of agents that are not its own."""
     claim, award = shown.signed.claim, shown.signed.award
     if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.paid.positions, store.reopen):
@@ -86,7 +88,7 @@ async def take_paid(tx: Tx, shown: ShownAward, slash_bond: SlashBond, settings: 
 
 
 async def _write(
-    tx: Tx, shown: ShownAward, known: Kept | None, after: Settlement, done: Destroyed | None
+    tx: Tx, shown: PresentedAward, known: Kept | None, after: Settlement, done: Destroyed | None
 ) -> None:
     if known is None:
         assert shown.peer.ledger_id is not None

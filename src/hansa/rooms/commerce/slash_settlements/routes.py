@@ -91,7 +91,7 @@ async def read_settlement_evidence(
 
 @admin_router.post(
     "/settlements/{settlement_id}/approve",
-    responses=problems(*ADMIN_REFUSALS, agents.OwnAgent, SettlementUnknown, SettlementDecided),
+    responses=problems(*ADMIN_REFUSALS, agents.AgentOfCaller, SettlementUnknown, SettlementDecided),
 )
 async def approve_slash_settlement(
     settlement_id: SettlementId, administrator: Administrator, db: Db
@@ -102,7 +102,9 @@ async def approve_slash_settlement(
 
 @admin_router.post(
     "/settlements/{settlement_id}/reject",
-    responses=problems(*ADMIN_REFUSALS, BodyInvalid, agents.OwnAgent, SettlementUnknown, SettlementDecided),
+    responses=problems(
+        *ADMIN_REFUSALS, BodyInvalid, agents.AgentOfCaller, SettlementUnknown, SettlementDecided
+    ),
 )
 async def reject_slash_settlement(
     settlement_id: SettlementId, body: SettlementReasonIn, administrator: Administrator, db: Db
@@ -116,7 +118,7 @@ async def reject_slash_settlement(
 @admin_router.post(
     "/settlements/{settlement_id}/write-off",
     responses=problems(
-        *ADMIN_REFUSALS, BodyInvalid, agents.OwnAgent, SettlementUnknown, SettlementNotUncollected
+        *ADMIN_REFUSALS, BodyInvalid, agents.AgentOfCaller, SettlementUnknown, SettlementNotUncollected
     ),
 )
 async def write_off_slash_settlement(

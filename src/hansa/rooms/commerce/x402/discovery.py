@@ -59,7 +59,7 @@ def _accepted(did: str, stated: dict[str, Any] | None, networks: Networks) -> li
     amount = _amount(stated, networks.currency)
     if amount is None:
         return []
-    receive = ethereum.shown_address(agents.receive_address(did))
+    receive = ethereum.checksum_address(agents.receive_address(did))
     return [
         AcceptedPayment(
             network=networks.wallet,

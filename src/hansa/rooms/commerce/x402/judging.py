@@ -69,7 +69,7 @@ class Authorization(msgspec.Struct, frozen=True):
     @property
     def payer(self) -> str:
         """The address that signed it."""
-        return ethereum.shown_address(self.sender)
+        return ethereum.checksum_address(self.sender)
 
     def digest(self, domain: bytes) -> bytes:
         """Return the digest that is signed."""
@@ -161,7 +161,7 @@ def read_authorization(payload: Mapping[str, Any]) -> Authorization:
     signature = ethereum.bytes_of_hex(inner.get("signature"), ethereum.SIGNATURE_BYTES)
     if signature is None:
         raise PaymentInvalid(
-            WRONG_SIGNATURE, "signature must be 0x and 65 bytes.", ethereum.shown_address(sender)
+            WRONG_SIGNATURE, "signature must be 0x and 65 bytes.", ethereum.checksum_address(sender)
         )
     return Authorization(sender, recipient, value, after, before, nonce, signature)
 

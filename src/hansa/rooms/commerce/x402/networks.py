@@ -56,7 +56,7 @@ class Networks:
     @cached_property
     def asset(self) -> str:
         """The pseudo address of the unit on the wallet network, with its checksum."""
-        return ethereum.shown_address(ASSET)
+        return ethereum.checksum_address(ASSET)
 
     @cached_property
     def domain_name(self) -> str:

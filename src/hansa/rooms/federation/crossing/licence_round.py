@@ -17,10 +17,10 @@ from hansa.rooms.federation.licences import (
     held_delivered,
     judge_licence,
     keep_issued_list,
-    kept_licence,
     licence_verdict,
     own_issued_list,
     publish_card,
+    stored_licence,
 )
 from hansa.rooms.federation.notices import notify_peers
 from hansa.rooms.federation.peers import PeerRecord
@@ -90,7 +90,7 @@ async def _licence_of(runtime: Runtime, peer: PeerRecord, turns: asyncio.Semapho
     stated = peer.signed.get("federation.licence.hash")
     if stated is None:
         return None
-    kept = await runtime.database.read(lambda tx: kept_licence(tx, peer.ledger_id or "", stated))
+    kept = await runtime.database.read(lambda tx: stored_licence(tx, peer.ledger_id or "", stated))
     if kept is not None:
         return kept
     document = await _document(runtime, peer.registry_url + LICENCE, LICENCE_LIMITS, turns)

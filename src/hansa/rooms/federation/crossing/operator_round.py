@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import operator_licence_readings_total
 from hansa.rooms.federation import peers
-from hansa.rooms.federation.identity import OWN_IDENTITY
+from hansa.rooms.federation.identity import LOCAL_IDENTITY
 from hansa.rooms.federation.licences import (
     AnsweredLicence,
     held_operator_licence,
@@ -35,7 +35,7 @@ async def read_operator_licence(runtime: Runtime) -> None:
 
     async def ask(frame: PeerRecord) -> Answer:
         assert frame.end is not None, "a frame is known by its verified card"
-        svid = await OWN_IDENTITY.of(runtime).svid("operator")
+        svid = await LOCAL_IDENTITY.of(runtime).svid("operator")
         # Connections of their own: they are made with another certificate than those of the registry.
         return await peers.PEER_CALLS.of(runtime).send(-frame.id, frame.end, svid, Call("GET", PATH), LIMITS)
 

@@ -13,7 +13,7 @@ from . import store
 from .announcing import PATH, claim_at_frame, post_digests
 from .learning import claims_in
 from .schemas import DIGESTS_MAX
-from .store import OwnDid
+from .store import LocalDid
 
 EVERY_SECONDS = 600.0
 LAST_DIGEST = b"\xff" * 32
@@ -21,7 +21,7 @@ LAST_DIGEST = b"\xff" * 32
 
 async def confirm_claims(runtime: Runtime) -> int:
     """Claim again the DIDs that the frame lacks; return how many those were. Raises: PutOff."""
-    place = OwnDid(await runtime.database.query(clock.now), LAST_DIGEST)
+    place = LocalDid(await runtime.database.query(clock.now), LAST_DIGEST)
     count = 0
     while page := await _before(runtime, place):
         lacking = await _lacking(runtime, [one.digest for one in page])
@@ -33,7 +33,7 @@ async def confirm_claims(runtime: Runtime) -> int:
     return count
 
 
-async def _before(runtime: Runtime, place: OwnDid) -> list[OwnDid]:
+async def _before(runtime: Runtime, place: LocalDid) -> list[LocalDid]:
     return await runtime.database.query(lambda tx: store.own_before(tx, place, DIGESTS_MAX))
 
 

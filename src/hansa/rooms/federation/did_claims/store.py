@@ -71,7 +71,7 @@ class Claim(NamedTuple):
     state: str
 
 
-class OwnDid(NamedTuple):
+class LocalDid(NamedTuple):
     """An own DID, and when it came to be: its place among all of them."""
 
     claimed_at: datetime
@@ -140,7 +140,7 @@ async def answered(tx: Tx, digests: Sequence[bytes], state: str) -> None:
     await tx.execute(_ANSWERED, list(digests), state)
 
 
-async def own_before(tx: Tx, place: OwnDid, most: int) -> list[OwnDid]:
+async def own_before(tx: Tx, place: LocalDid, most: int) -> list[LocalDid]:
     """Own DIDs that the frame has confirmed, the newest first, from this place on."""
     rows = await tx.fetch(_OWN_BEFORE, place.claimed_at, place.digest, most)
-    return [OwnDid(row["claimed_at"], row["digest"]) for row in rows]
+    return [LocalDid(row["claimed_at"], row["digest"]) for row in rows]

@@ -2,7 +2,7 @@
 
 from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
 from .errors import CertificatesRefused, FederationOff, IdentityMissing, NotEnrolled
-from .own import OWN_IDENTITY, OwnIdentity, identity_followed, own_identity
+from .local import LOCAL_IDENTITY, LocalIdentity, identity_followed, local_identity
 from .receiving import (
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
@@ -16,8 +16,8 @@ from .store import is_renewal_due, own_roots, set_own_roots
 
 __all__ = [
     "KINDS",
+    "LOCAL_IDENTITY",
     "OPERATOR_LIFETIME",
-    "OWN_IDENTITY",
     "REQUEST_MAX_CHARACTERS",
     "SEALED_IDENTITY_KEYS",
     "SEALED_REQUESTED_KEYS",
@@ -26,17 +26,17 @@ __all__ = [
     "FederationOff",
     "IdentityMissing",
     "IssuedLeaf",
+    "LocalIdentity",
     "NotEnrolled",
     "OperatorRenewalIn",
     "OperatorRenewalOut",
     "OperatorSvidOut",
-    "OwnIdentity",
     "Requested",
     "certify",
     "identities_of",
     "identity_followed",
     "is_renewal_due",
-    "own_identity",
+    "local_identity",
     "own_roots",
     "prepare_requests",
     "read_requests",

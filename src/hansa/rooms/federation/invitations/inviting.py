@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.web.admin_acts import record_act
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.federation.charter import present_signing_key
 from hansa.rooms.federation.identity import FederationOff
-from hansa.rooms.federation.peers import own_bundle, require_name
+from hansa.rooms.federation.peers import local_bundle, require_name
 
 from . import documents, store
 from .errors import OperatorNotInvited
@@ -68,7 +68,7 @@ async def own_party(runtime: Runtime) -> documents.Party:
     """Return the party that an invitation states for this registry. Raises: FederationOff, where peers cannot dial it."""
     settings = runtime.settings
     address = require_address(settings)
-    bundle = await own_bundle(runtime)
+    bundle = await local_bundle(runtime)
     return documents.Party(
         settings.trust_domain,
         settings.registry_name,

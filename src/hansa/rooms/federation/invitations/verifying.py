@@ -15,7 +15,7 @@ from hansa.rooms.federation.peers import (
     bundle_in_document,
     callable_address,
     judge_card,
-    own_bundle,
+    local_bundle,
     read_publicly,
     require_name,
 )
@@ -94,7 +94,7 @@ def _expected(party: Party, settings: Settings, place: Place) -> ExpectedRegistr
 
 
 async def _own_roots(runtime: Runtime, bundle: TrustBundle) -> TrustBundle:
-    own = await own_bundle(runtime)
+    own = await local_bundle(runtime)
     if bundle.thumbprint != own.thumbprint:
         raise _refused("roots_differ", "the registry has not the roots of this trust domain")
     return own

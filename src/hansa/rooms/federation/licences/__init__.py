@@ -21,7 +21,7 @@ from .records import (
     Delivered,
     HeldOperatorLicence,
     IssuedCertificate,
-    OwnLicence,
+    LocalLicence,
     Subject,
 )
 from .rotating import NewLicensingKey, rotate_licensing_key
@@ -34,9 +34,9 @@ from .verdicts import (
     held_delivered,
     judge_licence,
     keep_issued_list,
-    kept_licence,
     licence_verdict,
     own_issued_list,
+    stored_licence,
 )
 from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licence
 
@@ -51,8 +51,8 @@ __all__ = [
     "HeldOperatorLicence",
     "InstallIn",
     "IssuedCertificate",
+    "LocalLicence",
     "NewLicensingKey",
-    "OwnLicence",
     "Subject",
     "VerifiedLicence",
     "admin_router",
@@ -71,7 +71,6 @@ __all__ = [
     "judge_licence",
     "keep_issued_list",
     "keep_operator_licence",
-    "kept_licence",
     "known_lists",
     "licence_verdict",
     "licensing_public_key",
@@ -85,6 +84,7 @@ __all__ = [
     "root_router",
     "rotate_licensing_key",
     "router",
+    "stored_licence",
     "verify_issued_licence",
     "verify_own_licence",
 ]

@@ -11,12 +11,12 @@ from hansa_verify import LicenceVerdict, verify_licence
 
 from . import store, verdicts_store
 from .errors import CertificateUnknown
-from .records import NetworkCertificate, OwnLicence
+from .records import LocalLicence, NetworkCertificate
 
 ENDED = frozenset({"suspended", "revoked", "superseded", "expired"})
 
 
-async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
+async def own_licence(tx: Tx, settings: Settings) -> LocalLicence:
     """The genesis or network certificate of this registry with its chain. Raises: CertificateUnknown."""
     own = await held_licence(tx, settings)
     if own is None:
@@ -24,23 +24,23 @@ async def own_licence(tx: Tx, settings: Settings) -> OwnLicence:
     return own
 
 
-async def held_licence(tx: Tx, settings: Settings) -> OwnLicence | None:
+async def held_licence(tx: Tx, settings: Settings) -> LocalLicence | None:
     """Return the genesis or network certificate of this registry with its chain; None where it holds none."""
     genesis = await store.genesis(tx)
     if genesis is not None:
-        return OwnLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
+        return LocalLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
     network = await store.installed(tx)
     if network is None:
         return None
     if ended := await verdicts_store.ended_by_lists(tx, settings.trust_domain, network.hash):
-        return OwnLicence(network, ended)
+        return LocalLicence(network, ended)
     verdict = verify_licence(
         network.certificate,
         network.chain,
         root_hash=settings.federation_root_hash,
         at=await clock.now(tx),
     )
-    return OwnLicence(network, state_of(verdict))
+    return LocalLicence(network, state_of(verdict))
 
 
 def state_of(verdict: LicenceVerdict) -> str:

@@ -14,12 +14,12 @@ from .errors import GenesisHeld, InstallRefused
 from .held import state_of
 from .issuing import reissue_operators
 from .keys import licensing_public_key
-from .records import Delivered, NetworkCertificate, OwnLicence
+from .records import Delivered, LocalLicence, NetworkCertificate
 
 
 async def install_certificate(
     tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, delivered: Delivered
-) -> OwnLicence:
+) -> LocalLicence:
     """Keep a frame certificate of this trust domain and of the present licence-signing key, instead of an earlier one.
 
     One of the next key makes that key the present one. On a new key, or in another network than before, the active certificates
@@ -49,7 +49,7 @@ async def install_certificate(
     await record_act(tx, administrator, act="licence_certificate.install", subject=network.hash)
     await record_leaf(tx, "licence", network.hash, bytes.fromhex(network.hash))
     await note_licences_changed(tx)
-    return OwnLicence(network, state)
+    return LocalLicence(network, state)
 
 
 def _network_of(held: NetworkCertificate | None) -> str | None:

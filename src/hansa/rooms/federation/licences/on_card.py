@@ -15,7 +15,7 @@ from .held import held_licence
 from .installing import install_certificate
 from .issuing import issue_genesis
 from .operator_held import held_operator_licence
-from .records import Delivered, HeldOperatorLicence, IssuedCertificate, OwnLicence
+from .records import Delivered, HeldOperatorLicence, IssuedCertificate, LocalLicence
 
 
 async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
@@ -36,7 +36,7 @@ async def found_network(
 
 async def join_network(
     tx: Tx, administrator: Developer | None, settings: Settings, seal: Seal, delivered: Delivered
-) -> OwnLicence:
+) -> LocalLicence:
     """Install the certificate of the genesis, and state it on the card. Raises: as `install_certificate`."""
     own = await install_certificate(tx, administrator, settings, seal, delivered)
     await publish_card(tx, settings, seal)
@@ -48,7 +48,7 @@ async def renew_card(tx: Tx, runtime: Runtime) -> None:
     await publish_card(tx, runtime.settings, runtime.seal)
 
 
-def _block(own: OwnLicence | None, by_frame: HeldOperatorLicence | None) -> dict[str, Any] | None:
+def _block(own: LocalLicence | None, by_frame: HeldOperatorLicence | None) -> dict[str, Any] | None:
     """An operator registry states the network certificate of its frame, and beside it its own."""
     operator = None if by_frame is None else by_frame.block
     if own is None:

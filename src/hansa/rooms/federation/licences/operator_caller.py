@@ -14,12 +14,12 @@ from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, bundle_of
 from hansa.foundation.plumbing.process.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.plumbing.storage import clock
-from hansa.foundation.plumbing.web.client_certificate import shown_certificate
+from hansa.foundation.plumbing.web.client_certificate import presented_certificate
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
 from hansa.foundation.values.errors import Forbidden
-from hansa.rooms.federation.identity import OWN_IDENTITY, FederationOff
+from hansa.rooms.federation.identity import LOCAL_IDENTITY, FederationOff
 
 
 class NotAnOperator(Forbidden):
@@ -41,7 +41,7 @@ class Operator(msgspec.Struct, frozen=True):
 @evaluated_once
 async def operator_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SCHEME)]) -> Operator:
     """The operator asking, by its certificate. Raises: CertificateMissing, NotAnOperator."""
-    certificate = shown_certificate(request)
+    certificate = presented_certificate(request)
     if certificate is None:
         raise CertificateMissing
     return await _recognised(runtime_of(request), certificate)
@@ -51,7 +51,7 @@ async def _recognised(runtime: Runtime, certificate: Certificate) -> Operator:
     now = await runtime.database.query(clock.now)
     trust_domain = runtime.settings.trust_domain
     try:
-        roots = bundle_of(trust_domain, await OWN_IDENTITY.of(runtime).roots_pem(), 0)
+        roots = bundle_of(trust_domain, await LOCAL_IDENTITY.of(runtime).roots_pem(), 0)
         spiffe_id = roots.recognise(certificate, now=now)
     except (FederationOff, LeafRefused):
         raise NotAnOperator from None

@@ -14,7 +14,7 @@ from . import store, verdicts_store
 from .held import ENDED, held_licence
 from .issuing import issue_certificate
 from .operator_caller import Operator
-from .records import CertificateRequest, IssuedCertificate, OwnLicence, Subject
+from .records import CertificateRequest, IssuedCertificate, LocalLicence, Subject
 from .rules import require_mainframe
 
 DEFAULT_PLAN = "operator-free"
@@ -31,7 +31,7 @@ class LicensingOff(Conflict):
 class NetworkState(msgspec.Struct, frozen=True):
     """The network certificate of the frame, and how it was judged last; `reason` and `checked_at` are None before."""
 
-    own: OwnLicence
+    own: LocalLicence
     reason: str | None
     checked_at: datetime | None
 
@@ -89,7 +89,7 @@ async def _network(tx: Tx, settings: Settings) -> NetworkState | None:
     return NetworkState(own, judged["reason"], judged["checked_at"])
 
 
-def _root(own: OwnLicence) -> str | None:
+def _root(own: LocalLicence) -> str | None:
     """The genesis certificate of the chain."""
     for text in (own.network.certificate, *own.network.chain):
         try:

@@ -75,7 +75,7 @@ class Delivered(msgspec.Struct, frozen=True):
     chain: Sequence[str]
 
 
-class OwnLicence(msgspec.Struct, frozen=True):
+class LocalLicence(msgspec.Struct, frozen=True):
     """Licence that this registry shows; `state` is that of an issued certificate, or `unverified`, `untrusted_root`."""
 
     network: NetworkCertificate

@@ -19,7 +19,7 @@ from .records import (
     CertificateFilter,
     CertificateRequest,
     IssuedCertificate,
-    OwnLicence,
+    LocalLicence,
     State,
     Subject,
     Type,
@@ -241,7 +241,7 @@ class OwnLicenceOut(LazyModel):
     )
 
     @classmethod
-    def of(cls, own: OwnLicence) -> "OwnLicenceOut":
+    def of(cls, own: LocalLicence) -> "OwnLicenceOut":
         network = own.network
         return cls(
             certificate=network.certificate, chain=list(network.chain), hash=network.hash, state=own.state

@@ -36,7 +36,7 @@ from .records import Delivered
 CLOCK_SKEW = timedelta(seconds=60)
 
 
-class KeptVerdict(msgspec.Struct, frozen=True):
+class StoredVerdict(msgspec.Struct, frozen=True):
     """The verdict that counts now; `code` is one of `LicenceVerdict`."""
 
     code: str
@@ -65,22 +65,24 @@ async def trusted_root(tx: Tx, settings: Settings) -> str | None:
     return None if own is None else own.hash
 
 
-async def licence_verdict(tx: Tx, ledger_id: str, stated_hash: str | None = None) -> KeptVerdict:
-    """The verdict on the licence of a registry; with `stated_hash` on that certificate and no other."""
+async def licence_verdict(tx: Tx, ledger_id: str, declared_hash: str | None = None) -> StoredVerdict:
+    """The verdict on the licence of a registry; with `declared_hash` on that certificate and no other."""
     kept = await verdicts_store.find(tx, ledger_id)
     if kept is None:
-        return KeptVerdict("unverified", "not_read: its licence was not verified here yet")
-    if stated_hash is not None and kept["hash"] != stated_hash:
-        return KeptVerdict(
+        return StoredVerdict("unverified", "not_read: its licence was not verified here yet")
+    if declared_hash is not None and kept["hash"] != declared_hash:
+        return StoredVerdict(
             "unverified", "other_licence: its card states another licence than was verified here"
         )
     if kept["code"] == "verified":
         path = [licence_hash(text) for text in (kept["certificate"], *kept["chain"])]
         if ended := await store.ended_here(tx, path):
-            return KeptVerdict(ended, f"{ended}: this registry issued it, and it is {ended}")
+            return StoredVerdict(ended, f"{ended}: this registry issued it, and it is {ended}")
     if kept["code"] == "verified" and not kept["counts"]:
-        return KeptVerdict("unverified", "old_list: the lists that it rests on are too old, or it has ended")
-    return KeptVerdict(kept["code"], kept["reason"])
+        return StoredVerdict(
+            "unverified", "old_list: the lists that it rests on are too old, or it has ended"
+        )
+    return StoredVerdict(kept["code"], kept["reason"])
 
 
 async def judge_licence(
@@ -139,10 +141,10 @@ async def keep_issued_list(tx: Tx, text: object, issuers: Sequence[Certificate])
     return False
 
 
-async def kept_licence(tx: Tx, ledger_id: str, stated_hash: str) -> Delivered | None:
+async def stored_licence(tx: Tx, ledger_id: str, declared_hash: str) -> Delivered | None:
     """The certificate of a registry with its chain, where it is the one that its card states."""
     kept = await verdicts_store.find(tx, ledger_id)
-    if kept is None or kept["hash"] != stated_hash:
+    if kept is None or kept["hash"] != declared_hash:
         return None
     return Delivered(kept["certificate"], kept["chain"])
 

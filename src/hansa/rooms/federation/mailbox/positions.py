@@ -35,7 +35,7 @@ NOWHERE = Position()
 """Position of a chain before its first message."""
 
 
-class StatedPosition(msgspec.Struct, frozen=True):
+class DeclaredPosition(msgspec.Struct, frozen=True):
     """Position of the addressee's chain in a message; no member of it may be left out."""
 
     epoch: Number
@@ -52,7 +52,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     epoch: Number = 0
     seq: Number = 0
     head: Head = NO_HEAD
-    seen: StatedPosition | None = None
+    seen: DeclaredPosition | None = None
     to: Addressee | None = None
 
     @property

@@ -1,8 +1,8 @@
 """Peer trust: how far other registries are trusted, by the record of their behaviour."""
 
 from .calls import call_peer
+from .declared_trust import ask_peers
 from .effects import accepts_cards, may_cross
-from .own_trust import ask_peers
 from .recording import classify_peers, record_crossings, record_signal
 from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind

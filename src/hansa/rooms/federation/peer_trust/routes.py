@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, Curren
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 
-from .own_trust import own_trust
+from .declared_trust import declared_trust
 from .recording import peer_verdict, peer_verdicts
 from .verdicts import AdminTrustReport, PeerTrust, PeerTrustReport, TrustInYou
 
@@ -29,7 +29,7 @@ async def read_peer_trust(
 ) -> AdminTrustReport:
     """The verdict on each peer with its evidence, the number of peers by state, and what peers state about this registry."""
     report = PeerTrustReport.of(settings, await db.read(peer_verdicts))
-    return AdminTrustReport(**report.model_dump(), own=await db.read(own_trust))
+    return AdminTrustReport(**report.model_dump(), own=await db.read(declared_trust))
 
 
 @public_trust_router.get(

@@ -124,12 +124,12 @@ async def set_weight(tx: Tx, peer_id: int, weight: int) -> None:
     await tx.execute(_SET_WEIGHT, peer_id, weight)
 
 
-async def own_trust(tx: Tx) -> list[dict[str, Any]]:
+async def declared_trust(tx: Tx) -> list[dict[str, Any]]:
     """Return the statement of each peer about this registry, by ledger id."""
     return [dict(row) for row in await tx.fetch(_OWN_TRUST)]
 
 
-async def keep_own_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
+async def store_declared_trust(tx: Tx, peer_id: int, mode: str, trust: Stated) -> TrustState | None:
     """Store a peer's statement about this registry; return the state that it stated before. One statement."""
     before: TrustState | None = await tx.fetchval(
         _KEEP_OWN_TRUST, peer_id, mode, trust.state, trust.score, trust.interactions, trust.reason

@@ -19,8 +19,8 @@ from .errors import (
 from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
+from .local_bundle import FOLLOW_AUTHORITY, local_bundle, published_for
 from .meeting import bundle_in_document, read_publicly
-from .own_bundle import FOLLOW_AUTHORITY, own_bundle, published_for
 from .public_routes import bundle_router, public_router
 from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
@@ -117,11 +117,11 @@ __all__ = [
     "judge_card",
     "keys_in_force",
     "list_peers",
+    "local_bundle",
     "marks_router",
     "minor_limit",
     "new_peer",
     "note_synced",
-    "own_bundle",
     "own_marks",
     "pause_peer",
     "peer_by_id",

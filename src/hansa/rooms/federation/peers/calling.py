@@ -8,7 +8,7 @@ from typing import Any
 from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, MutualCalls, MutualEnd
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.web.peer_caller import PeerClosed
-from hansa.rooms.federation.identity import OWN_IDENTITY
+from hansa.rooms.federation.identity import LOCAL_IDENTITY
 
 from .records import PeerRecord
 
@@ -49,7 +49,7 @@ async def call_peer(
 
 async def call_end(runtime: Runtime, peer_id: int, end: MutualEnd, call: Call, limits: CallLimits) -> Answer:
     """Call a registry whose address and identity are known before they are stored. See `call_peer`."""
-    own = await OWN_IDENTITY.of(runtime).svid()
+    own = await LOCAL_IDENTITY.of(runtime).svid()
     return await PEER_CALLS.of(runtime).send(peer_id, end, own, call, limits)
 
 

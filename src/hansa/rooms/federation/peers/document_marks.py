@@ -19,8 +19,8 @@ from hansa.rooms.federation.identity import FederationOff
 
 from .calling import call_end
 from .document_store import own_documents
+from .local_bundle import local_bundle, uncounted_bundle
 from .meeting import DOCUMENT, OK
-from .own_bundle import own_bundle, uncounted_bundle
 from .records import PeerRecord
 
 MARKS_AT = "/api/v1/federation/documents"
@@ -63,7 +63,7 @@ async def own_marks(runtime: Runtime) -> DocumentMarks:
         raise CardUnsigned
     sequence = found.bundle_sequence
     if sequence is None:
-        sequence = (await own_bundle(runtime)).sequence
+        sequence = (await local_bundle(runtime)).sequence
     return DocumentMarks(
         card_etag=found.card_etag,
         kid=found.kid,

@@ -14,7 +14,7 @@ SELECT (SELECT card_etag FROM federation_registry_card_version ORDER BY version 
 """
 
 
-class OwnDocuments(NamedTuple):
+class LocalDocuments(NamedTuple):
     """The entity tag of the newest card, the present key, and the sequence of the bundle; each None where there is none.
 
     `kids` are the keys of the key set, the newest first.
@@ -26,8 +26,8 @@ class OwnDocuments(NamedTuple):
     bundle_sequence: int | None
 
 
-async def own_documents(tx: Tx, bundle_sha256: str) -> OwnDocuments:
+async def own_documents(tx: Tx, bundle_sha256: str) -> LocalDocuments:
     """The own documents as they are now; the sequence of the bundle with this thumbprint, if it is the one counted last."""
     row = await tx.fetchrow(_OWN, bundle_sha256, GRACE)
     assert row is not None
-    return OwnDocuments(**row)
+    return LocalDocuments(**row)

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import Public
-from hansa.foundation.plumbing.web.client_certificate import shown_certificate
+from hansa.foundation.plumbing.web.client_certificate import presented_certificate
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
@@ -20,8 +20,8 @@ from hansa.rooms.federation.identity import FederationOff
 
 from .check import approval_of
 from .errors import PeerAmbiguous, PeerUnknown
+from .local_bundle import local_bundle
 from .meeting import APPROVAL_HEADER
-from .own_bundle import own_bundle
 from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .reading import peer_by_name
 from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
@@ -61,9 +61,9 @@ async def read_trust_bundle(_: Public, request: Request, response: Response) -> 
     A registry that asks with its certificate finds in `Peer-Approval` whether it was added here: `pending` or `approved`.
     """
     runtime = runtime_of(request)
-    bundle = await own_bundle(runtime)
+    bundle = await local_bundle(runtime)
     response.headers.update({"Cache-Control": CACHED, **ANY_ORIGIN})
-    certificate = shown_certificate(request)
+    certificate = presented_certificate(request)
     approval = None if certificate is None else await approval_of(runtime, certificate)
     if approval is not None:
         response.headers.update({APPROVAL_HEADER: approval, "Cache-Control": "no-store"})

@@ -26,8 +26,8 @@ from .document_marks import documents_are_known
 from .errors import PeerDocumentRefused, PeerUnknown, PeerUnreachable, RootCollision
 from .joining import note_federated, require_own_roots, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
+from .local_bundle import local_bundle
 from .meeting import Documents, bundle_in_document, read_over_mutual_tls, read_publicly
-from .own_bundle import own_bundle
 from .reading import count_refusal, peer_by_id
 from .records import PeerRecord, VerifiedCard
 
@@ -165,7 +165,7 @@ async def _roots_of(runtime: Runtime, peer: PeerRecord) -> _Roots:
         return _Roots()
     if peer.peer_type == "frame":
         return _Roots(are_followed=True)
-    return _Roots(own=await own_bundle(runtime))
+    return _Roots(own=await local_bundle(runtime))
 
 
 def _is_due(peer: PeerRecord, now: datetime) -> bool:

@@ -346,7 +346,7 @@ async def own_sequence(tx: Tx, sha256: str) -> int | None:
     return sequence
 
 
-async def count_own_bundle(tx: Tx, sha256: str) -> int:
+async def count_local_bundle(tx: Tx, sha256: str) -> int:
     """Count these roots as the newest ones, unless they are so already; returns the sequence."""
     await tx.execute(_COUNT_OWN_BUNDLE, sha256)
     sequence = await own_sequence(tx, sha256)

@@ -10,7 +10,7 @@ from datetime import date
 from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.shown_states import ShownState
+from hansa.foundation.plumbing.storage.page_states import PageState
 from hansa.foundation.values.money import Minor
 from hansa_verify import FORMULA, Score, Signal, grade_of
 
@@ -141,17 +141,17 @@ _EXPORTED_SCORES = """
 SELECT agent_did, score FROM reputation_score WHERE agent_did > $1 AND epoch = $2 ORDER BY agent_did LIMIT $3
 """
 
-SCORE_STATE = ShownState("""
+SCORE_STATE = PageState("""
 SELECT concat_ws(' ', 'of', (SELECT xmin::text FROM reputation_score WHERE agent_did = asked.did),
   'in', (SELECT xmin::text FROM reputation_epoch ORDER BY epoch DESC LIMIT 1))
 WHERE agents_status(asked.did) IS NOT NULL
 """)
 """The score of an agent of this registry in the newest epoch (`reputation_of`)."""
 
-RECORD_STATE = ShownState("SELECT xmin::text FROM reputation_record WHERE agent_did = asked.did")
+RECORD_STATE = PageState("SELECT xmin::text FROM reputation_record WHERE agent_did = asked.did")
 """The track record of an agent; none before anything counts (`track_record_of`)."""
 
-GRADES_STATE = ShownState("""
+GRADES_STATE = PageState("""
 SELECT xmin::text FROM reputation_grade WHERE agent_did = asked.did ORDER BY epoch DESC LIMIT 1
 """)
 """The changes of an agent's grade (`grade_history_of`)."""

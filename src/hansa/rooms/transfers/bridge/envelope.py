@@ -73,7 +73,7 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
     return replace(message, proof=read_message(message.claim, own_keys))
 
 
-def kept_message(text: str) -> Message | None:
+def stored_message(text: str) -> Message | None:
     """A message that was verified before it was kept; None where it cannot be read any more."""
     try:
         return _message(ENVELOPE.read(text).payload, text)
@@ -87,8 +87,8 @@ def shortest(message: Message) -> str:
     Else each restore would add a proof of a proof.
     """
     assert message.raw is not None
-    proof = None if message.claim is None else kept_message(message.claim)
-    first = None if proof is None or proof.claim is None else kept_message(proof.claim)
+    proof = None if message.claim is None else stored_message(message.claim)
+    first = None if proof is None or proof.claim is None else stored_message(proof.claim)
     is_same = first is not None and (first.type, first.terms) == (message.type, message.terms)
     return first.raw if is_same and first is not None and first.raw is not None else message.raw
 

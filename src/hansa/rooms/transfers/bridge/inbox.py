@@ -160,7 +160,7 @@ async def end_with(tx: Tx, corridor: Corridor) -> None:
     await store.end_doubts(tx, corridor.key)
 
 
-async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, money: Money) -> None:
+async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.StoredSaga, money: Money) -> None:
     terms, amount = kept.saga.terms, Minor(kept.saga.terms.amount)
     match money:
         case Money.KEEP:
@@ -182,14 +182,14 @@ async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.KeptSaga, mone
             await wrapped_store.give_back(tx, wrapped_amount(terms, corridor, terms.sender_did))
 
 
-async def _return_budget(tx: Tx, kept: store.KeptSaga) -> None:
+async def _return_budget(tx: Tx, kept: store.StoredSaga) -> None:
     terms, amount = kept.saga.terms, Minor(kept.saga.terms.amount)
     await agents.return_budget(
         tx, terms.sender_did, kept.held, amount, held_at=kept.created_at, is_unused=True
     )
 
 
-async def _free_request(tx: Tx, kept: store.KeptSaga) -> None:
+async def _free_request(tx: Tx, kept: store.StoredSaga) -> None:
     if kept.request_scope is not None:
         await idempotency.forget(tx, kept.request_scope)
 

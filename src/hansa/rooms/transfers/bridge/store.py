@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
-from .envelope import kept_message, shortest
+from .envelope import shortest, stored_message
 from .messages import Direction, Terms
 from .sagas import Decision, Move, Saga, State
 
@@ -108,7 +108,7 @@ SELECT NOT EXISTS (SELECT FROM transfers_bridge_saga WHERE peer = $1 AND next_at
 """
 
 
-class KeptSaga(msgspec.Struct, frozen=True):
+class StoredSaga(msgspec.Struct, frozen=True):
     """Saga of this registry with the facts that the commit of its outcome needs."""
 
     saga: Saga
@@ -180,7 +180,7 @@ async def add_forgotten(tx: Tx, peer: str, frame: str, move: Move) -> None:
     )
 
 
-async def find(tx: Tx, saga_id: UUID, *, lock: bool = False) -> KeptSaga | None:
+async def find(tx: Tx, saga_id: UUID, *, lock: bool = False) -> StoredSaga | None:
     """A saga of this registry."""
     row = await saga_row(tx, saga_id, lock=lock)
     return None if row is None else _kept(row)
@@ -208,7 +208,7 @@ async def write(tx: Tx, move: Move) -> None:
     )
 
 
-async def lock_open(tx: Tx, peer: str) -> list[KeptSaga]:
+async def lock_open(tx: Tx, peer: str) -> list[StoredSaga]:
     """The sagas with this peer that have not ended, locked."""
     statement = (
         "SELECT * FROM transfers_bridge_saga WHERE peer = $1 AND state NOT IN ('COMPLETED', 'REFUNDED', 'FAILED')"
@@ -228,7 +228,7 @@ async def rest(tx: Tx, peer: str) -> None:
         await tx.execute(statement, peer)
 
 
-async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[KeptSaga]:
+async def take_due(tx: Tx, peer: str, most: int, only: UUID | None = None) -> list[StoredSaga]:
     """Sagas about which the peer is asked now, or only this one; locked, and the next time is set."""
     return [_kept(row) for row in await tx.fetch(_TAKE_DUE, peer, only, most)]
 
@@ -304,22 +304,22 @@ def _decision(row: asyncpg.Record) -> Decision:
         _terms(row),
         row["is_done"],
         row["code"],
-        kept_message(row["request"]),
+        stored_message(row["request"]),
         is_closed=row["next_at"] is None,
         is_in_doubt=row["is_in_doubt"],
     )
 
 
-def _kept(row: asyncpg.Record) -> KeptSaga:
+def _kept(row: asyncpg.Record) -> StoredSaga:
     saga = Saga(
         _terms(row),
         State(row["state"]),
         row["deadline"].timestamp(),
         row["code"],
-        None if row["answer"] is None else kept_message(row["answer"]),
+        None if row["answer"] is None else stored_message(row["answer"]),
         is_closed=row["next_at"] is None,
     )
-    return KeptSaga(
+    return StoredSaga(
         saga,
         row["peer"],
         row["frame"],

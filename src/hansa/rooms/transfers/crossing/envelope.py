@@ -164,11 +164,11 @@ def proved(message: Message, own_keys: Mapping[str, bytes]) -> Message:
         return message
     proof = _only(_signed_by(message.claim, own_keys))
     # What a statement of this registry relied on was verified when it was made.
-    relied_on = None if proof.claim is None else kept_message(proof.claim)
+    relied_on = None if proof.claim is None else stored_message(proof.claim)
     return replace(message, proof=replace(proof, proof=relied_on))
 
 
-def kept_message(text: str) -> Message:
+def stored_message(text: str) -> Message:
     """A message that was verified before it was kept."""
     return _only(_parsed(text)[1])
 

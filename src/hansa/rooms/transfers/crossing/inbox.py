@@ -20,10 +20,10 @@ from .corridor import Corridor
 from .envelope import MalformedMessage, proved
 from .inputs import NO_TERMS, InputReader
 from .messages import NOWHERE, Code, Message, positions_at
+from .presented_places import presented_place
 from .protocol import Inputs
 from .reopening import reopen
 from .sender import SenderInputs
-from .shown_places import shown_place
 from .states import Received, ReceivedState, Sent, SentState, Step
 from .writing import Changes, write_changes
 
@@ -135,7 +135,7 @@ class _Taking(msgspec.Struct):
         """A message about the heads with the own statement that it shows, if it is one for this peer."""
         if message.claim is None or message.type not in pair_chain.HEADS:
             return message
-        place = shown_place(message.claim, await federation.mailbox.own_keys(self.tx), self.corridor.key)
+        place = presented_place(message.claim, await federation.mailbox.own_keys(self.tx), self.corridor.key)
         return message if place is None else replace(message, proof=positions_at(place, NOWHERE))
 
     async def _read_again(self, message: Message) -> None:

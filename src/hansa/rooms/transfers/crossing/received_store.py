@@ -8,7 +8,7 @@ import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from .envelope import kept_message
+from .envelope import stored_message
 from .messages import PAYING
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Received, ReceivedState
@@ -139,7 +139,7 @@ def received_of_row(row: asyncpg.Record) -> Received:
         row["net"],
         row["fee"],
         row["code"],
-        None if row["decision"] is None else kept_message(row["decision"]),
+        None if row["decision"] is None else stored_message(row["decision"]),
         row["is_closed"],
         None if row["entry_seq"] is None else (row["entry_epoch"], row["entry_seq"]),
     )

@@ -114,7 +114,7 @@ async def _judged(
 ) -> Reserved | agents.Approval:
     request = crossing_request.request
     if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
-        return Reserved(kept_of(kept).crossing, None)
+        return Reserved(stored_transfer(kept).crossing, None)
     # The pool is locked before the budget, as when a decision gives the budget back.
     terms = await swap_terms(tx, corridor, crossing_request.order, crossing_request.bounds)
     body = body_of(corridor, crossing_request, terms.swap)
@@ -137,10 +137,10 @@ async def _judged(
     return Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee))
 
 
-def kept_of(kept: str) -> Kept:
+def stored_transfer(kept: str) -> Kept:
     """Return the transfer from either form of the record under a key."""
     if ledger.is_of_receipts(kept):
-        return RESERVE.outcome_of(ledger.kept_receipts(kept)[0])
+        return RESERVE.outcome_of(ledger.stored_receipts(kept)[0])
     return msgspec.json.decode(kept, type=Kept)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .envelope import kept_message
+from .envelope import stored_message
 from .messages import DROPPED, Code, Message, MessageType
 from .row_columns import FIRST_PAUSE_SECONDS, PAUSE, body_columns, body_of, columns, swap_values
 from .states import Sent, SentState
@@ -109,7 +109,7 @@ async def outcomes(tx: Tx, transfer_ids: Sequence[UUID]) -> dict[UUID, asyncpg.R
 
 def promise_of(row: asyncpg.Record) -> Message | None:
     """Return the promise of the receiver's registry, as far as it was read."""
-    return None if row["prepared"] is None else kept_message(row["prepared"])
+    return None if row["prepared"] is None else stored_message(row["prepared"])
 
 
 async def lock_sent(
@@ -196,4 +196,6 @@ def _receipt_of(row: asyncpg.Record) -> Message | None:
     if text is None:
         return None
     code = Code.COMMITTED if row["state"] == SentState.COMMITTED else Code.ABORTED
-    return kept_message(text) if text else Message(MessageType.RECEIPT, body_of(row), code=code, raw=DROPPED)
+    return (
+        stored_message(text) if text else Message(MessageType.RECEIPT, body_of(row), code=code, raw=DROPPED)
+    )

@@ -25,7 +25,16 @@ from .channel import DELIVERY
 from .corridor import Corridor
 from .messages import Body
 from .money_orders import reserve_out
-from .reserving import NO_BUDGET, RESERVE, CrossingRequest, Reserved, body_of, kept_of, new_sent, text_of
+from .reserving import (
+    NO_BUDGET,
+    RESERVE,
+    CrossingRequest,
+    Reserved,
+    body_of,
+    new_sent,
+    stored_transfer,
+    text_of,
+)
 from .swapping_out import OutTerms, prepare_of, priced
 
 BATCH = 64
@@ -138,7 +147,7 @@ async def reserve_together(tx: Tx, corridor: Corridor, all_of: Sequence[Crossing
             outcomes.append(recalled)
             continue
         if recalled is not None:
-            outcomes.append(Reserved(kept_of(recalled).crossing, None))
+            outcomes.append(Reserved(stored_transfer(recalled).crossing, None))
             continue
         try:
             terms = await priced(tx, corridor, at_work, crossing_request.order, crossing_request.bounds)

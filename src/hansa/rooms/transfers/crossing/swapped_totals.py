@@ -7,7 +7,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 
 from .corridor import Corridor
-from .envelope import kept_message
+from .envelope import stored_message
 from .states import Money
 
 _ADD = """
@@ -76,7 +76,7 @@ async def _unconfirmed(tx: Tx, peer: str) -> tuple[int, dict[str, int]]:
     """Return the units given for swaps that the peer has not confirmed, and the units paid for them by currency."""
     given, paid = 0, dict[str, int]()
     for row in await tx.fetch(_UNCONFIRMED, peer):
-        promise = None if row["prepared"] is None else kept_message(row["prepared"])
+        promise = None if row["prepared"] is None else stored_message(row["prepared"])
         given += row["amount"]
         net = 0 if promise is None else promise.net or 0
         paid[row["currency"]] = paid.get(row["currency"], 0) + net

@@ -28,7 +28,7 @@ from .errors import PeerRewound, refusal_of
 from .messages import Message
 from .reading import view_of_answer
 from .records import Bounds, CrossingView
-from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, kept_of, reserve
+from .reserving import CALLER_SECONDS, CrossingRequest, Reserved, reserve, stored_transfer
 from .send_queue import SEND_QUEUES
 from .swap_batch import SWAP_BATCHES
 from .swapping_out import OutTerms, swap_terms
@@ -154,7 +154,7 @@ async def _replayed(runtime: Runtime, request: Repeatable | None) -> Crossed | N
     kept = await runtime.database.transaction(lambda tx: idempotency.recall(tx, request))
     if kept is None:
         return None
-    row = await _outcome(runtime, kept_of(kept).crossing)
+    row = await _outcome(runtime, stored_transfer(kept).crossing)
     return None if row["state"] == "aborted" else Crossed(view_of_answer(row), replayed=True)
 
 

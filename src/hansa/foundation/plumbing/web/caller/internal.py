@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
-from hansa.foundation.plumbing.web.client_certificate import shown_certificate
+from hansa.foundation.plumbing.web.client_certificate import presented_certificate
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.values.errors import Unauthorized
@@ -41,7 +41,7 @@ async def internal_caller(
         if len(licences) != 1:
             raise Unauthorized(f"Exactly one {LICENCE_HEADER} header is accepted.")
         await LICENCE_CHECK.of(runtime)(runtime, licences[0])
-    elif certificate := shown_certificate(request):
+    elif certificate := presented_certificate(request):
         await SERVICE_CHECK.of(runtime)(runtime, certificate)
     else:
         raise Unauthorized(

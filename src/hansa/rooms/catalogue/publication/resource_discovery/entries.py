@@ -5,7 +5,7 @@ from typing import Any
 
 from hansa.rooms.catalogue.search.query import LOCAL_ORIGIN
 
-from .records import FoundAgent, ListedAgent, ShownAgent
+from .records import FoundAgent, ListedAgent, VisibleAgent
 from .schemas import Entry, SearchResult, TrustManifest
 
 AGENT_TYPE = "application/a2a-agent-card+json"
@@ -37,7 +37,7 @@ def result_of(found: FoundAgent, api: str, source: str) -> SearchResult:
     return SearchResult(**_members(found, api), score=_score(found.score), source=source)
 
 
-def _members(agent: ShownAgent, api: str) -> dict[str, Any]:
+def _members(agent: VisibleAgent, api: str) -> dict[str, Any]:
     """The members that an entry has wherever it stands."""
     return {
         "identifier": str(agent.identifier),
@@ -62,7 +62,7 @@ def _score(score: float) -> int:
     return round(100 * score / (score + HALF_SCORE))
 
 
-def _trust(agent: ShownAgent) -> TrustManifest | None:
+def _trust(agent: VisibleAgent) -> TrustManifest | None:
     """The identity of an entry must be of its publisher's domain; a DID that does not name it proves nothing there."""
     if f":{agent.trust_domain}:" not in agent.did:
         return None

@@ -5,7 +5,7 @@ of a hundred entries, each with a link to the next one, for who reads everything
 """
 
 from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.publication.own_card import CARD_AT
+from hansa.rooms.catalogue.publication.registry_agent_card import CARD_AT
 
 from .entries import AGENT_TYPE
 from .identifiers import Identifier

@@ -8,7 +8,7 @@ import msgspec
 from .identifiers import Identifier
 
 
-class ShownAgent(msgspec.Struct, frozen=True, kw_only=True):
+class VisibleAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent whose card may be shown, this registry's own or mirrored from a peer (`source_registry`)."""
 
     did: str
@@ -26,14 +26,14 @@ class ShownAgent(msgspec.Struct, frozen=True, kw_only=True):
         return Identifier(self.trust_domain, self.did)
 
 
-class ListedAgent(ShownAgent, frozen=True, kw_only=True):
+class ListedAgent(VisibleAgent, frozen=True, kw_only=True):
     """An agent with its whole card."""
 
     card_id: int
     card_data: dict[str, Any]
 
 
-class FoundAgent(ShownAgent, frozen=True, kw_only=True):
+class FoundAgent(VisibleAgent, frozen=True, kw_only=True):
     """An agent that a search found."""
 
     score: float

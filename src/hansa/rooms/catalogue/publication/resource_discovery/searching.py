@@ -17,7 +17,7 @@ from .entries import AGENT_TYPE, result_of
 from .errors import ArgumentInvalid
 from .manifest import API, REGISTRY_AT
 from .publishers import origins_of, trust_domains
-from .records import FoundAgent, ShownAgent
+from .records import FoundAgent, VisibleAgent
 from .schemas import Bucket, ExploreIn, ExploreOut, Facet, FacetRequest, QueryIn, SearchIn, SearchOut
 from .terms import Context, read_context
 from .tokens import place_in, token_of
@@ -26,7 +26,7 @@ DEPTH_MAX = 10_000
 """How far a search is paged through; who wants everything reads the catalogues."""
 NOTHING = Discovery([], 0, Facets())
 
-_SHOWN = ShownAgent.__struct_fields__
+_SHOWN = VisibleAgent.__struct_fields__
 
 
 class SearchContext(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ HISTORY_MAX = 10_000
 Id = Annotated[int, Field(strict=True, ge=1, lt=2**63)]
 Index = Annotated[int, Field(strict=True, ge=0, lt=MILESTONES_MAX)]
 ShortText = Annotated[str, Field(max_length=64)]
-StatedNote = Annotated[str, Field(max_length=NOTE_MAX_CHARACTERS)]
+DeclaredNote = Annotated[str, Field(max_length=NOTE_MAX_CHARACTERS)]
 
 
 class StatedMilestone(MilestoneOut):
@@ -45,7 +45,7 @@ class StatedDeliverable(DeliverableOut):
     milestone: Index | None
     uri: Annotated[str, Field(max_length=URI_MAX_CHARACTERS)] | None
     sha256: Sha256
-    note: StatedNote | None
+    note: DeclaredNote | None
 
 
 class StatedMove(ContractMoveOut):
@@ -54,7 +54,7 @@ class StatedMove(ContractMoveOut):
     act: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$", examples=["accepted"])]
     actor_did: Did | None
     milestone: Index | None
-    note: StatedNote | None
+    note: DeclaredNote | None
 
 
 class StatedContract(ContractOut):

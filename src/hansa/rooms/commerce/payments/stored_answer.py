@@ -44,7 +44,7 @@ class AuthorizeAnswer:
         """Restore the first answer from its stored form. Raises: AnswerUnreadable."""
         if not ledger.is_of_receipts(kept):
             return self._opened(kept)
-        return self.repeated_receipt(ledger.kept_receipts(kept)[0])
+        return self.repeated_receipt(ledger.stored_receipts(kept)[0])
 
     def repeated_receipt(self, receipt: ledger.Receipt) -> str:
         """Restore the first answer, as `repeated` does, from the stored receipt. Raises: AnswerUnreadable."""

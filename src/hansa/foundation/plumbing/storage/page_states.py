@@ -15,13 +15,13 @@ States: TypeAlias = Mapping[str, str | None]
 """The state of each part by its name; None where the part has nothing to show."""
 
 
-class ShownState(msgspec.Struct, frozen=True):
+class PageState(msgspec.Struct, frozen=True):
     """One part of the data shown: an SQL expression of type text that reads `asked.did`."""
 
     expression: str
 
 
-async def read_states(tx: Tx, parts: Mapping[str, ShownState], dids: Sequence[str]) -> dict[str, States]:
+async def read_states(tx: Tx, parts: Mapping[str, PageState], dids: Sequence[str]) -> dict[str, States]:
     """The states of each of these agents, in one statement."""
     columns = ", ".join(f"({part.expression}) AS {name}" for name, part in parts.items())
     rows = await tx.fetch(

@@ -10,13 +10,13 @@ from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Conflict
-from hansa.rooms.federation.identity import OWN_IDENTITY
+from hansa.rooms.federation.identity import LOCAL_IDENTITY
 from hansa.rooms.federation.notices import notify_peers
 
 from . import store
 
 
-async def own_bundle(runtime: Runtime) -> TrustBundle:
+async def local_bundle(runtime: Runtime) -> TrustBundle:
     """The roots of this trust domain. The sequence grows by one when they are not those that were shown last.
 
     Raises: FederationOff.
@@ -30,14 +30,14 @@ async def own_bundle(runtime: Runtime) -> TrustBundle:
 
 async def _count(tx: Tx, bundle: TrustBundle) -> int:
     """Peers are notified: their calls are refused once a root that they do not know signs."""
-    sequence = await store.count_own_bundle(tx, bundle.thumbprint)
+    sequence = await store.count_local_bundle(tx, bundle.thumbprint)
     await notify_peers(tx)
     return sequence
 
 
 async def uncounted_bundle(runtime: Runtime) -> TrustBundle:
     """The roots of this trust domain, without their sequence. Raises: FederationOff."""
-    return _uncounted(runtime.settings.trust_domain, await OWN_IDENTITY.of(runtime).roots_pem())
+    return _uncounted(runtime.settings.trust_domain, await LOCAL_IDENTITY.of(runtime).roots_pem())
 
 
 @lru_cache(maxsize=8)
@@ -59,7 +59,7 @@ async def _follow_authority(runtime: Runtime) -> None:
     if fingerprint_of_authority(KEY_NAME, file.pem) != recorded:
         raise Conflict("The authority in DIR/keys is not the one of this registry; it is not used.")
     authority.use(file)
-    await own_bundle(runtime)
+    await local_bundle(runtime)
 
 
 FOLLOW_AUTHORITY = PeriodicTask("federation: follow the own authority", 1.0, _follow_authority)

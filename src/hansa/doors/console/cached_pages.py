@@ -1,6 +1,6 @@
 """Pages of the public that are sent again as they were, while all that they show is unchanged.
 
-- A page is kept with the states it was made from (`shown_states`). They are read for every request, so nothing shown is ever old,
+- A page is kept with the states it was made from (`page_states`). They are read for every request, so nothing shown is ever old,
   whichever process changed it; requests of the same moment read them in one statement.
 - A page that says how long ago something was is not rendered anew when that reads otherwise: the age is replaced.
 - A kept page is the same for everybody: it is made without looking at cookies, and holds no token, no nonce and nothing of a person.
@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.rendering import PAGE_HEADERS, rendered_in_steps, with_ages_of_now
 from hansa.doors.console.style_sheets import packed_page
-from hansa.foundation.plumbing.storage.shown_states import States
+from hansa.foundation.plumbing.storage.page_states import States
 from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
 from hansa.foundation.plumbing.web.entity_tags import knows
 
@@ -30,7 +30,7 @@ TAG_DIGITS = 32
 REVALIDATED = "public, no-cache"
 
 
-class KeptPage(msgspec.Struct, frozen=True):
+class CachedPage(msgspec.Struct, frozen=True):
     """A page as it is sent: compressed, with its tag. After `changes_at` (seconds since 1970) an age on it reads otherwise.
 
     All pages share one `beginning`, which has their styles; `rest` is the remainder of this page.
@@ -43,7 +43,7 @@ class KeptPage(msgspec.Struct, frozen=True):
     changes_at: float
 
     @classmethod
-    def of(cls, states: States, text: bytes) -> "KeptPage":
+    def of(cls, states: States, text: bytes) -> "CachedPage":
         """The page with this text and the ages of now."""
         text, changes_at = with_ages_of_now(text)
         # The same content in two encodings: the tag is weak.
@@ -54,7 +54,7 @@ class KeptPage(msgspec.Struct, frozen=True):
         """The page as gzip."""
         return self.beginning + self.rest
 
-    def renewed(self) -> "KeptPage":
+    def renewed(self) -> "CachedPage":
         """The same page with the ages of now."""
         return self.of(self.states, gzip.decompress(self.packed))
 
@@ -73,16 +73,16 @@ class KeptPage(msgspec.Struct, frozen=True):
         return HTMLResponse(gzip.decompress(self.packed), headers=headers)
 
 
-class KeptPages:
+class CachedPages:
     """The pages that this process keeps."""
 
     def __init__(self, bytes_max: int = KEPT_BYTES_MAX) -> None:
         self._bytes_max = bytes_max
-        self._pages: OrderedDict[str, KeptPage] = OrderedDict()
+        self._pages: OrderedDict[str, CachedPage] = OrderedDict()
         self._bytes = 0
         self._turn = asyncio.Lock()
 
-    def find(self, name: str, states: States) -> KeptPage | None:
+    def find(self, name: str, states: States) -> CachedPage | None:
         """The page of this name that was made from these states, or None."""
         page = self._pages.get(name)
         if page is None or page.states != states:
@@ -93,7 +93,7 @@ class KeptPages:
         self._pages.move_to_end(name)
         return page
 
-    def keep(self, name: str, page: KeptPage) -> None:
+    def keep(self, name: str, page: CachedPage) -> None:
         """Keep a page in place of an earlier one of its name."""
         self.drop(name)
         self._pages[name] = page
@@ -101,7 +101,7 @@ class KeptPages:
         while self._bytes > self._bytes_max:
             self.drop(next(iter(self._pages)))
 
-    async def render(self, request: Request, states: States, template: str, **content: object) -> KeptPage:
+    async def render(self, request: Request, states: States, template: str, **content: object) -> CachedPage:
         """Render a page that shows nothing that these states do not cover; it is not kept yet.
 
         One page after the other, each in steps: the other work of the process waits for a step at most.
@@ -111,7 +111,7 @@ class KeptPages:
             await asyncio.sleep(0)
             text = await rendered_in_steps(request, template, **content)
             await asyncio.sleep(0)
-            return KeptPage.of(states, text)
+            return CachedPage.of(states, text)
 
     def drop(self, name: str) -> None:
         """Let a page go, where there is one."""

@@ -11,8 +11,8 @@ from fastapi import Request
 from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage
-from hansa.doors.console.kept_agent_pages import AGENT_PAGES, PARTS
-from hansa.doors.console.kept_pages import KeptPage, KeptPages
+from hansa.doors.console.cached_agent_pages import AGENT_PAGES, PARTS
+from hansa.doors.console.cached_pages import CachedPage, CachedPages
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from tests.registry import TestAgent, TestRegistry, another_process
@@ -172,7 +172,7 @@ async def test_an_age_on_a_kept_page_is_written_anew_when_it_reads_otherwise(reg
         assert abs(passed - round(passed)) < 1e-6
         # What was kept a while ago: its ages are those of another moment.
         old = gzip.decompress(page.packed).replace(f">{word}<".encode(), b">57 minutes ago<")
-        earlier = replace(KeptPage.of(states, old), tag='W/"old"', changes_at=time() - 1)
+        earlier = replace(CachedPage.of(states, old), tag='W/"old"', changes_at=time() - 1)
         pages.kept.keep(agent.did, earlier)
         answer = await page_of(registry, agent.did, **{"If-None-Match": 'W/"old"'})
         assert (answer.status_code, answer.headers["ETag"]) == (200, tag)
@@ -183,9 +183,9 @@ async def test_an_owner_cannot_write_an_age(registry: TestRegistry):
     claim = '<time datetime="2026-01-01T00:00:00+00:00" title="x">never ago</time>'
     agent = await registry.agent(name="Claims", description=claim, tags=["never ago"])
     text = (await page_of(registry, agent.did)).content
-    renewed = gzip.decompress(KeptPage.of({}, text).packed)
+    renewed = gzip.decompress(CachedPage.of({}, text).packed)
     assert renewed.count(b"never ago") == text.count(b"never ago") >= 2
-    assert claim.encode() not in gzip.decompress(KeptPage.of({}, STYLES + claim.encode()).packed)
+    assert claim.encode() not in gzip.decompress(CachedPage.of({}, STYLES + claim.encode()).packed)
 
 
 async def test_other_requests_go_on_while_a_page_is_rendered(registry: TestRegistry):
@@ -225,30 +225,30 @@ async def test_other_requests_go_on_while_a_page_is_rendered(registry: TestRegis
 
 
 def test_a_page_is_found_by_the_states_it_was_made_from():
-    pages = KeptPages()
-    pages.keep("one", KeptPage.of({"card": "5"}, STYLES + b"text"))
+    pages = CachedPages()
+    pages.keep("one", CachedPage.of({"card": "5"}, STYLES + b"text"))
     assert pages.find("one", {"card": "5"}) is not None
     assert pages.find("one", {"card": "6"}) is None
     assert pages.find("two", {"card": "5"}) is None
 
 
 def test_kept_pages_hold_one_copy_of_their_styles():
-    pages = [KeptPage.of({}, STYLES + f"text {number}".encode()) for number in range(2)]
+    pages = [CachedPage.of({}, STYLES + f"text {number}".encode()) for number in range(2)]
     assert pages[0].beginning is pages[1].beginning
     assert [gzip.decompress(page.packed) for page in pages] == [STYLES + b"text 0", STYLES + b"text 1"]
 
 
 def test_the_kept_pages_of_a_process_have_a_bound():
     texts = {str(number): STYLES + random.Random(number).randbytes(5000) for number in range(20)}
-    size = len(KeptPage.of({}, texts["0"]).rest)
-    pages = KeptPages(bytes_max=5 * size + 10)
+    size = len(CachedPage.of({}, texts["0"]).rest)
+    pages = CachedPages(bytes_max=5 * size + 10)
     for name, text in texts.items():
         # One that is asked for stays.
         assert name == "0" or pages.find("0", {}) is not None
-        pages.keep(name, KeptPage.of({}, text))
+        pages.keep(name, CachedPage.of({}, text))
     found = {name: page for name in texts if (page := pages.find(name, {})) is not None}
     assert set(found) == {"0", "16", "17", "18", "19"}
     assert all(gzip.decompress(page.packed) == texts[name] for name, page in found.items())
     # A page that is larger than the bound is not kept.
-    pages.keep("large", KeptPage.of({}, STYLES + random.Random(1).randbytes(6 * size)))
+    pages.keep("large", CachedPage.of({}, STYLES + random.Random(1).randbytes(6 * size)))
     assert pages.find("large", {}) is None

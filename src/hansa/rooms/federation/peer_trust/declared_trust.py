@@ -40,9 +40,9 @@ class Statement(msgspec.Struct, frozen=True):
     trust: _Trust
 
 
-async def own_trust(tx: Tx) -> list[OwnTrust]:
+async def declared_trust(tx: Tx) -> list[OwnTrust]:
     """The last statement of each peer about this registry, by ledger id."""
-    return [OwnTrust(**row) for row in await store.own_trust(tx)]
+    return [OwnTrust(**row) for row in await store.declared_trust(tx)]
 
 
 async def ask_peers(runtime: Runtime) -> None:
@@ -65,7 +65,7 @@ async def _ask(runtime: Runtime, peer: peers.PeerRecord, turns: asyncio.Semaphor
     except msgspec.DecodeError:
         return
     before = await runtime.database.execute(
-        lambda tx: store.keep_own_trust(tx, peer.id, stated.mode, stated.trust)
+        lambda tx: store.store_declared_trust(tx, peer.id, stated.mode, stated.trust)
     )
     if stated.trust.state in WARNED and stated.trust.state != before:
         _log.warning(

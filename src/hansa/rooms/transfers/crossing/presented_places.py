@@ -13,7 +13,7 @@ SHOWN = [
 ]
 
 
-def shown_place(text: str, own_keys: Mapping[str, bytes], peer: str) -> Position | None:
+def presented_place(text: str, own_keys: Mapping[str, bytes], peer: str) -> Position | None:
     """The place at which this registry, which has or had these keys, signed the text for this peer; None where it did not.
 
     A text for another peer proves nothing: its place is of another chain.

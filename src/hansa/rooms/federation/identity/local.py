@@ -1,6 +1,6 @@
 """The identity that this registry shows over mutual TLS: issued by its own authority, by SPIRE, or received from its frame.
 
-Rooms and listeners ask one object for it (`OWN_IDENTITY`), whichever of them it is.
+Rooms and listeners ask one object for it (`LOCAL_IDENTITY`), whichever of them it is.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ REMEMBERED_SECONDS = 5.0
 """For how long a received certificate is shown before it is read again; a renewed one comes days before the end."""
 
 
-class OwnIdentity(ABC):
+class LocalIdentity(ABC):
     """Identity that this registry shows, and the roots that certify it."""
 
     @property
@@ -49,7 +49,7 @@ class OwnIdentity(ABC):
         """The roots of the own trust domain. Raises: FederationOff, IdentityMissing."""
 
 
-def own_identity(runtime: Runtime) -> OwnIdentity:
+def local_identity(runtime: Runtime) -> LocalIdentity:
     """Make the identity of a process."""
     if runtime.settings.is_operator:
         return ReceivedIdentity(runtime)
@@ -58,13 +58,13 @@ def own_identity(runtime: Runtime) -> OwnIdentity:
     return IssuedIdentity(runtime.authority, runtime.settings)
 
 
-OWN_IDENTITY: Slot[OwnIdentity] = Slot("federation: the identity shown to peers", build=own_identity)
+LOCAL_IDENTITY: Slot[LocalIdentity] = Slot("federation: the identity shown to peers", build=local_identity)
 
 
 @asynccontextmanager
 async def identity_followed(runtime: Runtime) -> AsyncIterator[None]:
     """Follow the Workload API meanwhile, where it certifies this registry."""
-    identity = OWN_IDENTITY.of(runtime)
+    identity = LOCAL_IDENTITY.of(runtime)
     if not isinstance(identity, SpireIdentity):
         yield
         return
@@ -75,7 +75,7 @@ async def identity_followed(runtime: Runtime) -> AsyncIterator[None]:
         await identity.received.close()
 
 
-class IssuedIdentity(OwnIdentity):
+class IssuedIdentity(LocalIdentity):
     """Certificates of the own authority, issued for a day and renewed at half of it, or when the authority changes."""
 
     def __init__(self, authority: IdentityAuthority | None, settings: Settings) -> None:
@@ -109,7 +109,7 @@ class IssuedIdentity(OwnIdentity):
         return self._authority
 
 
-class SpireIdentity(OwnIdentity):
+class SpireIdentity(LocalIdentity):
     """Certificates of a SPIRE agent, as it sent them last; it renews them by itself."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -143,7 +143,7 @@ class _Remembered(msgspec.Struct, frozen=True):
     until: float
 
 
-class ReceivedIdentity(OwnIdentity):
+class ReceivedIdentity(LocalIdentity):
     """Certificates that the frame issued, as the database has them."""
 
     def __init__(self, runtime: Runtime) -> None:

@@ -15,7 +15,7 @@ API = "/api/v1"
 CARD_AT = "/.well-known/agent-card.json"
 
 
-def own_card(settings: Settings) -> dict[str, Any]:
+def registry_agent_card(settings: Settings) -> dict[str, Any]:
     """The card, for A2A 1.0 and for 0.3."""
     base = settings.base_url
     return with_both_formats(

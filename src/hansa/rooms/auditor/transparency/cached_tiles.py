@@ -12,7 +12,7 @@ KEPT_MAX_BYTES = 16 * 1024 * 1024
 Tile = tuple[int | None, int, int | None]
 
 
-class KeptTiles:
+class CachedTiles:
     """Reads tiles, and keeps those that were asked for last within a bound of bytes."""
 
     def __init__(self, database: Database) -> None:
@@ -34,4 +34,6 @@ class KeptTiles:
         return content
 
 
-TILES: Slot[KeptTiles] = Slot("auditor: tiles of the log", build=lambda runtime: KeptTiles(runtime.database))
+TILES: Slot[CachedTiles] = Slot(
+    "auditor: tiles of the log", build=lambda runtime: CachedTiles(runtime.database)
+)

@@ -29,7 +29,7 @@ class Administrator:
     password: str = field(repr=False)
 
 
-class OwnRegistry(msgspec.Struct, frozen=True):
+class TemporaryRegistry(msgspec.Struct, frozen=True):
     """Address of the registry, and its administrator."""
 
     url: str
@@ -37,7 +37,7 @@ class OwnRegistry(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def own_registry() -> AsyncIterator[OwnRegistry]:
+async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
     """Start it, and create an administrator in it. Raises: DemoFailed."""
     with tempfile.TemporaryDirectory(prefix="hansa-demo-") as directory:
         process = await asyncio.create_subprocess_exec(
@@ -47,7 +47,7 @@ async def own_registry() -> AsyncIterator[OwnRegistry]:
         )
         try:
             url = await address_of(process)
-            yield OwnRegistry(url, await create_administrator(directory, environment(SETTINGS)))
+            yield TemporaryRegistry(url, await create_administrator(directory, environment(SETTINGS)))
         finally:
             if process.returncode is None:
                 process.terminate()

@@ -5,11 +5,11 @@ The state of each part is read for every request, for all requests of the same m
 
 from collections.abc import Mapping, Sequence
 
-from hansa.doors.console.kept_pages import KeptPages
+from hansa.doors.console.cached_pages import CachedPages
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database
-from hansa.foundation.plumbing.storage.shown_states import States, read_states
+from hansa.foundation.plumbing.storage.page_states import States, read_states
 from hansa.rooms import catalogue, commerce, reputation
 
 CONTRACTS_SHOWN = 20
@@ -29,7 +29,7 @@ class AgentPages:
     """The pages of agents that one process keeps, and the states by which it knows whether they are still right."""
 
     def __init__(self, database: Database) -> None:
-        self.kept = KeptPages()
+        self.kept = CachedPages()
         self.database = database
         self._states: BatchLoader[str, States] = BatchLoader(self._read)
 
