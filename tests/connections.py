@@ -44,8 +44,12 @@ def take_access_tokens(registry: TestRegistry) -> None:
     def last_read(_: Runtime, __: str) -> Agent | None:
         return None
 
-    AGENT_CHECK.put(registry.runtime, check)
-    LAST_READ_AGENT.put(registry.runtime, last_read)
+    # A registry on a socket has a runtime besides that of its client in this process.
+    transport = registry.http._transport
+    assert isinstance(transport, httpx2.ASGITransport)
+    for app in (registry.app, transport.app):
+        AGENT_CHECK.put(app.state.runtime, check)
+        LAST_READ_AGENT.put(app.state.runtime, last_read)
 
 
 def pkce() -> tuple[str, str]:

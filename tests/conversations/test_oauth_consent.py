@@ -288,9 +288,9 @@ async def test_an_unknown_client_is_refused_without_a_link(registry, client_id):
 async def test_a_client_id_that_was_changed_is_unknown(registry):
     client = await client_of(registry)
     for place in (10, len(client.client_id) // 2, -5):
-        letters = list(client.client_id)
-        letters[place] = "A" if letters[place] != "A" else "B"
-        assert (await client.ask(client_id="".join(letters))).status_code == 400
+        signs = list(client.client_id)
+        signs[place] = "A" if signs[place] != "A" else "B"
+        assert (await client.ask(client_id="".join(signs))).status_code == 400
 
 
 async def test_an_access_token_is_no_client_and_a_client_no_access_token(registry):
