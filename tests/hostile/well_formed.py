@@ -16,6 +16,7 @@ import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.console.client_wheel import client_wheel
+from hansa.doors.mcp import PROTOCOL
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.areas import ADMIN_AREAS
@@ -1044,6 +1045,12 @@ async def _x402_payment(stage: Stage) -> WellFormed:
     return _json(x402Version=2, paymentPayload=payload, paymentRequirements=terms)
 
 
+async def _tools(stage: Stage) -> WellFormed:
+    await PROTOCOL.of(stage.registry.runtime).load()
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    return WellFormed("", "", json=message, headers={"Accept": "application/json"})
+
+
 async def _bulk(stage: Stage) -> WellFormed:
     line = {"receiver_did": stage.payee.did, "amount": "0.0001", "message": "thanks"}
     return _json(transfers=[{**line, "key": f"line-{next(_numbers)}"} for _ in range(2)], atomic=True)
@@ -1335,6 +1342,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/teg/send": _sending,
     "POST /api/v1/teg/transfer": _transfer,
     "POST /api/v1/teg/transfers": _bulk,
+    "POST /mcp": _tools,
+    "POST /mcp/rpc": _tools,
+    "POST /mcp/public": _tools,
     "POST /x402/settle": _x402_payment,
     "POST /x402/verify": _x402_payment,
     "POST /api/v1/a2a-payment/authorize": _payment,

@@ -62,6 +62,8 @@ _.approval_id
 _.approval_over
 _.approved_at
 _.apy_percent
+_.arguments
+_.as_
 _.as_of
 _.as_of_event_seq
 _.ask_above
@@ -411,6 +413,7 @@ _.index
 _.informations
 _.initial_funding_status
 _.instance
+_.intent
 _.interactions
 _.interfaces
 _.internal_host
@@ -563,6 +566,7 @@ _.ok
 _.old_hash
 _.old_size
 _.older
+_.open
 _.open_until
 _.opened_at
 _.operation

@@ -42,6 +42,7 @@ from hansa.doors.http.api import description as api_description
 from hansa.doors.http.connection.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
 from hansa.doors.http.route_index import RouteIndex
+from hansa.doors.mcp import router as mcp_router
 from hansa.foundation.plumbing.process.runtime import RUNTIME, Runtime
 from hansa.foundation.plumbing.web.direct import (
     DirectMember,
@@ -97,6 +98,7 @@ def service_routes() -> ServiceRoutes:
         proofs_page.router,
         licence_pages.router,
         status_page.router,
+        mcp_router,
     ]
     routes: list[BaseRoute] = [
         Route(f"{API_PREFIX}/openapi.json", api_description.answer, include_in_schema=False),
@@ -110,7 +112,9 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
-    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(ASSEMBLY.root_routers, "")
+    direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(
+        [*ASSEMBLY.root_routers, mcp_router], ""
+    )
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
     trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
     return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)

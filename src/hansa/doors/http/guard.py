@@ -30,6 +30,7 @@ from hansa.foundation.plumbing.telemetry.request_log import RequestLine, request
 from hansa.foundation.plumbing.web.bodies import JsonText
 from hansa.foundation.plumbing.web.caller import CALLER, Agent, Developer
 from hansa.foundation.plumbing.web.direct import DirectMember, DirectTree
+from hansa.foundation.plumbing.web.in_process import IN_PROCESS
 from hansa.rooms import people
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -209,7 +210,7 @@ def _record(
     raw_path: bytes = scope.get("raw_path", b"")
     line = RequestLine(time.time(), method, raw_path, route, status, seconds, request_id)
     request_log.add(line)
-    if (caller := scope.get(CALLER)) is not None:
+    if (caller := scope.get(CALLER)) is not None and IN_PROCESS not in scope:
         _note_call(scope[RUNTIME], caller, line, key)
 
 

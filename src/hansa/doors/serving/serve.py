@@ -27,6 +27,7 @@ from hansa.doors.http.connection.acceptor import ConnectionAcceptor, Placed
 from hansa.doors.http.connection.http_connections import ConnectionProtocol
 from hansa.doors.http.connection.per_address import ADDRESS_COUNTS
 from hansa.doors.http.connection.websockets import SocketProtocol
+from hansa.doors.mcp import loading_after_start
 from hansa.doors.serving.agent_connections import AgentConnections
 from hansa.doors.serving.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.serving.listeners import Listeners, address_of, open_listeners, ready_line
@@ -213,6 +214,7 @@ async def serve_here(
             stop_with_parent(parent, stop)
         for background in ASSEMBLY.background:
             await meanwhile.enter_async_context(background(runtime))
+        await meanwhile.enter_async_context(loading_after_start(runtime))
         async with asyncio.TaskGroup() as group:
             for server, listener in serving:
                 group.create_task(server.serve(sockets=[listener]))

@@ -154,6 +154,14 @@ class TooManyRequests(Refused):
     remedy = "Wait for the time in the Retry-After header, then send the request again."
 
 
+class QuotaReached(TooManyRequests):
+    """As many of these exist for the caller as may exist at once."""
+
+    code = "QUOTA_REACHED"
+    sentence = "As many of these exist as may exist at once."
+    remedy = "Use, end or delete one of those that exist, or wait until one has ended."
+
+
 class Unavailable(Refused):
     """The registry is temporarily unavailable. Retry with the same Idempotency-Key, which prevents a second execution."""
 

@@ -22,7 +22,7 @@ from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
-from hansa.rooms.agents.errors import AgentOfCaller, AgentUnknown
+from hansa.rooms.agents.errors import AgentOfCaller, AgentSuspended, AgentUnknown
 from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.rotate import rotate_key
@@ -60,7 +60,7 @@ from hansa.rooms.agents.spending import (
     OverPaymentLimit,
     PayeeNotAllowed,
 )
-from hansa.rooms.agents.spending.approvals import approvals_of, own_approval
+from hansa.rooms.agents.spending.approvals import approvals_of, find_approval, own_approval
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
@@ -89,6 +89,7 @@ __all__ = [
     "REQUIRE_UNBOUND",
     "ROOM",
     "AgentOfCaller",
+    "AgentSuspended",
     "AgentUnknown",
     "Approval",
     "ApprovalForAnother",
@@ -141,6 +142,7 @@ __all__ = [
     "end_own_agent",
     "enrolment_of",
     "find_agents",
+    "find_approval",
     "find_wallet",
     "hold_budget",
     "hold_wallet",

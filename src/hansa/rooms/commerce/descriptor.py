@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, federation, transfers
 
-from . import bonds, contracts, disputes, payments, slash_bond, slash_settlements, x402
+from . import bonds, contracts, disputes, intents, payments, slash_bond, slash_settlements, x402
 from . import cross_registry as across
 from .agora_card import agora_router
 
@@ -63,6 +63,7 @@ ROOM = Room(
         *slash_settlements.SETTLEMENTS_OUTBOX.kinds,
         *slash_settlements.SLASHING_JOBS,
         *payments.JOBS,
+        intents.FORGET_INTENTS,
     ),
     settings=frozenset(
         {

@@ -166,6 +166,7 @@ ROOM = Room(
             "staking_enabled",
             "tos_version",
             "ledger_id",
+            "mcp_enabled",
             "trust_domain",
             "uses_workload_api",
             "workload_socket",

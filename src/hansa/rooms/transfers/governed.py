@@ -13,16 +13,21 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.rooms import agents, ledger
 
 
 class GovernedTransfer(msgspec.Struct, frozen=True):
-    """A transfer to be judged; `render` makes the answer of a receipt, the first time and every other."""
+    """A transfer to be judged; `render` makes the answer of a receipt, the first time and every other.
+
+    `in_commit` is called in its transaction, which is then one of its own.
+    """
 
     order: ledger.TransferOrder
     payment: agents.Payment
     request: Repeatable | None
     render: Callable[[ledger.Receipt], str]
+    in_commit: InCommit | None = None
 
 
 async def transfer_governed(
@@ -42,6 +47,8 @@ async def transfer_governed(
         await ledger.preview(tx, asked.order, ledger.Book.of(settings))
         return await agents.ask_owner(tx, agent, asked.payment)
     receipt = await ledger.transfer(tx, asked.order, ledger.Book.of(settings))
+    if asked.in_commit is not None:
+        await asked.in_commit(tx, f"tx-{receipt.tx_id}")
     if asked.request:
         # As the group commit keeps it: either may be asked to render it again.
         await idempotency.remember(tx, asked.request, receipt.as_text())

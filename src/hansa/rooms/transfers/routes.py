@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.web.idempotency import (
     Repeatable,
     answer_once,
 )
+from hansa.foundation.plumbing.web.in_process import CommitAct
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import (
@@ -116,6 +117,7 @@ async def send_units(
     *,
     http: Request,
     writes: WriteLimit,
+    in_commit: CommitAct,
     key: IdempotencyKey = None,
     approval: SpendApproval = None,
     capability: CapabilityToken = None,
@@ -141,13 +143,14 @@ async def send_units(
         approval=shown,
         capability=capability,
         bounds=bounds_of(body.min_amount_out, body.quote_id),
+        in_commit=in_commit,
     )
     made = await send(
         runtime_of(http),
         agent,
-        GovernedTransfer(order, payment, request, render),
+        GovernedTransfer(order, payment, request, render, in_commit),
         crossing,
-        is_plain=agents.pays_plainly(agent, capability),
+        is_plain=in_commit is None and agents.pays_plainly(agent, capability),
         dry_run=body.dry_run,
     )
     return _answer_to(made, book.currency)

@@ -27,6 +27,7 @@ from .values import (
     is_operator_name,
     log_keys,
     mail_sender,
+    origins,
     places,
     redirect_schemes,
     roles,
@@ -170,6 +171,8 @@ class Settings(FederationSettings, BaseSettings):
     event_emitter_fail_closed: bool = False
     enable_projection_snapshots: bool = False
     reactor_framework_enabled: bool = True
+    mcp_enabled: bool = True
+    mcp_allowed_origins: Annotated[Words, AfterValidator(origins)] = []
     internal_api_key: Annotated[str, AfterValidator(secret)] | None = None
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -206,6 +206,18 @@ def places(values: list[str]) -> list[str]:
     return [value.lower() for value in values]
 
 
+def origins(values: list[str]) -> list[str]:
+    for value in values:
+        parts = urlsplit(value)
+        if (
+            parts.scheme not in {"http", "https"}
+            or not parts.hostname
+            or f"{parts.scheme}://{parts.netloc}" != value
+        ):
+            raise ValueError("origins such as https://app.example.org, separated by commas, without a path")
+    return values
+
+
 def log_keys(values: list[str]) -> list[str]:
     try:
         for value in values:

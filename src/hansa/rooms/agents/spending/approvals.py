@@ -19,6 +19,7 @@ __all__ = [
     "Approval",
     "approvals_of",
     "decide",
+    "find_approval",
     "forget_approvals",
     "own_approval",
     "own_approvals",
@@ -56,6 +57,11 @@ async def request_approval(tx: Tx, did: str, spending: Spending, currency: str) 
     )
     await journal.append(tx, requested)
     return asked
+
+
+async def find_approval(tx: Tx, did: str, approval_id: UUID) -> Approval | None:
+    """An approval of this agent as it stands, or None."""
+    return await store.find_approval(tx, did, approval_id)
 
 
 async def own_approvals(

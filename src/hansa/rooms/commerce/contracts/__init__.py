@@ -48,7 +48,7 @@ from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.schemas import ContractOut, ProxyIn, SubmissionIn
+from hansa.rooms.commerce.contracts.schemas import ContractIn, ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find
 from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
 from hansa.rooms.commerce.contracts.transitions import require_in_time, take
@@ -63,6 +63,7 @@ __all__ = [
     "DIGITS_MAX",
     "Contract",
     "ContractFilter",
+    "ContractIn",
     "ContractOut",
     "ContractShown",
     "ContractUnknown",

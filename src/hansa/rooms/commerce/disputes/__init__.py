@@ -21,7 +21,7 @@ from hansa.rooms.commerce.disputes.filing import file
 from hansa.rooms.commerce.disputes.pending_awards import approve_award, list_awards, reject_award
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
-from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeOut, RulingIn
+from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeIn, DisputeOut, EvidenceIn, RulingIn
 from hansa.rooms.commerce.slash_bond import (
     SLASH_BOND,
     BondSlash,
@@ -42,8 +42,10 @@ __all__ = [
     "BundleOut",
     "Dispute",
     "DisputeFilter",
+    "DisputeIn",
     "DisputeOut",
     "DisputeStatus",
+    "EvidenceIn",
     "Ordered",
     "RulingIn",
     "SlashBond",

@@ -4,7 +4,12 @@ from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.cross_registry_settlement import begin_within, end_by_decision
-from hansa.rooms.commerce.payments.errors import ReceiptUnknown, TokenExpired
+from hansa.rooms.commerce.payments.errors import (
+    PriceNotPayable,
+    ReceiptUnknown,
+    ServiceNotCallable,
+    TokenExpired,
+)
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
@@ -57,7 +62,9 @@ __all__ = [
     "AuthorizeOrder",
     "Authorized",
     "Presented",
+    "PriceNotPayable",
     "ReceiptUnknown",
+    "ServiceNotCallable",
     "SettleOrder",
     "Settlements",
     "Terms",

@@ -14,6 +14,7 @@ from hansa.foundation.plumbing.web.idempotency import (
     Repeatable,
     answer_once,
 )
+from hansa.foundation.plumbing.web.in_process import CommitAct
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
@@ -60,12 +61,13 @@ async def buy_call(
     config: Config,
     *,
     writes: WriteLimit,
+    in_commit: CommitAct,
     key: IdempotencyKey = None,
     capability: CapabilityToken = None,
 ) -> Response:
     """Pay an agent for one call, and get its answer. When nothing was delivered the token is released."""
     await writes.admit(agent.did)
     request = Repeatable(agent.did, ROUTE, key, body.model_dump(exclude={"approval_id"})) if key else None
-    bought, replayed = await purchases.buy(agent, body.order(), request, capability)
+    bought, replayed = await purchases.buy(agent, body.order(), request, capability, in_commit)
     out = BuyOut.of(bought, config.settlement_currency)
     return answer_once(out.model_dump_json(), replayed=replayed)

@@ -25,6 +25,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, catalogue, ledger, transfers
 
@@ -96,21 +97,29 @@ class Purchases:
         self._book = ledger.Book.of(runtime.settings)
 
     async def buy(
-        self, agent: Agent, order: PurchaseOrder, request: Repeatable | None, capability_token: str | None
+        self,
+        agent: Agent,
+        order: PurchaseOrder,
+        request: Repeatable | None,
+        capability_token: str | None,
+        in_commit: InCommit | None = None,
     ) -> tuple[Purchase, bool]:
-        """Return the purchase, and whether it is a repetition.
+        """Return the purchase, and whether it is a repetition; `in_commit` is called in the transaction that makes its token.
 
         Raises: the errors of `quote` and `authorize`, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable, KeyReused,
         KeyInProgress, ApprovalRequired, AnswerUnreadable.
         """
         presented = Presented(capability_token, request.scope if request else None)
 
-        async def begun(tx: Tx) -> Purchase | _Begun | agents.Approval:
+        async def begun_or_known(tx: Tx) -> Purchase | _Begun | agents.Approval:
             if request and (known := await idempotency.recall(tx, request)) is not None:
                 return await self._known(tx, request, UUID(json.loads(known)["token_id"]))
-            return await self._begin(tx, agent, order, presented, request)
+            begun = await self._begin(tx, agent, order, presented, request)
+            if in_commit is not None and isinstance(begun, _Begun):
+                await in_commit(tx, f"token:{begun.authorized.token.id}")
+            return begun
 
-        done = await self._runtime.database.transaction(begun)
+        done = await self._runtime.database.transaction(begun_or_known)
         if isinstance(done, agents.Approval):
             _require_approval(done)
         if isinstance(done, Purchase):

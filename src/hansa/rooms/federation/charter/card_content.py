@@ -67,7 +67,7 @@ def card_body(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "fees": _fees(settings, facts),
         "federation": _federation(settings, policy, facts),
         "policy": policy,
-        "endpoints": _endpoints(settings.base_url),
+        "endpoints": _endpoints(settings),
         **({"compliance": dict(facts.compliance)} if facts.compliance else {}),
     }
 
@@ -192,7 +192,8 @@ def _policy(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _endpoints(base: str) -> dict[str, Any]:
+def _endpoints(settings: Settings) -> dict[str, Any]:
+    base = settings.base_url
     return {
         "api": base + API,
         "openapi": f"{base}{API}/openapi.json",
@@ -203,6 +204,7 @@ def _endpoints(base: str) -> dict[str, Any]:
         "attestations": f"{base}/api/auditor/attestations",
         "log_checkpoint": f"{base}/log/checkpoint",
         "authorizations": f"{base}{API}/jurisdiction/authorizations",
+        **({"mcp": f"{base}/mcp"} if settings.mcp_enabled else {}),
     }
 
 

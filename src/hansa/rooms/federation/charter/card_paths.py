@@ -359,6 +359,7 @@ _STATE = (
     _text("endpoints.attestations", 500, pattern=URL),
     _text("endpoints.log_checkpoint", 500, pattern=URL),
     _text("endpoints.authorizations", 500, pattern=URL),
+    _text("endpoints.mcp", 500, pattern=URL),
     _block("lifecycle", REQUIRED),
     _text("lifecycle.card_etag", 32, REQUIRED | BASIC, pattern=r"^[0-9a-f]{32}$"),
     _text("lifecycle.generated_at", 64, pattern=MOMENT),

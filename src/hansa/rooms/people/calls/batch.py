@@ -5,6 +5,7 @@ At most 5,000 calls are kept between two writes, and the last 1,000 of one devel
 
 import re
 from collections import deque
+from uuid import UUID
 
 import msgspec
 
@@ -20,11 +21,16 @@ _KEY = re.compile(KEY_PATTERN)
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """One answered request; `agent_did` where an agent asked, `sent_key` the Idempotency-Key as it was sent."""
+    """One answered request; `agent_did` where an agent asked, `sent_key` the Idempotency-Key as it was sent.
+
+    `client` and `grant_id` where a client asked that the developer has connected.
+    """
 
     agent_did: str | None
     line: RequestLine
     sent_key: bytes | None
+    client: str | None = None
+    grant_id: UUID | None = None
 
     @property
     def idempotency_key(self) -> str | None:

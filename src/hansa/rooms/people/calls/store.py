@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from uuid import UUID
 
 import msgspec
 
@@ -12,11 +13,13 @@ from .batch import Call
 # A closed account gets no calls any more, also where a process had some in its memory.
 _INSERT = """
 INSERT INTO people_call
-  (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key)
-SELECT c.developer_id, c.agent_did, c.request_id, c.called_at, c.method, c.route, c.status, c.took_microseconds, c.idempotency_key
+  (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key,
+   client, grant_id)
+SELECT c.developer_id, c.agent_did, c.request_id, c.called_at, c.method, c.route, c.status, c.took_microseconds, c.idempotency_key,
+  c.client, c.grant_id
 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::smallint[],
-  $8::bigint[], $9::text[]) WITH ORDINALITY
-  AS c (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key, place)
+  $8::bigint[], $9::text[], $10::text[], $11::uuid[]) WITH ORDINALITY
+  AS c (developer_id, agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key, client, grant_id, place)
 WHERE EXISTS (SELECT FROM people_developer d WHERE d.id = c.developer_id AND d.closed_at IS NULL)
 ORDER BY c.place
 """
@@ -29,7 +32,8 @@ WHERE c.developer_id = d.id AND c.number <= newest_too_many.number
 """
 
 _PAGE = """
-SELECT agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key
+SELECT agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key,
+  client, grant_id
 FROM people_call WHERE developer_id = $1 ORDER BY called_at DESC, number DESC LIMIT $2 OFFSET $3
 """
 
@@ -45,6 +49,8 @@ class WrittenCall(msgspec.Struct, frozen=True):
     status: int
     took_microseconds: int
     idempotency_key: str | None
+    client: str | None
+    grant_id: UUID | None
 
 
 async def insert(tx: Tx, calls: Sequence[tuple[int, Call]]) -> None:
@@ -60,6 +66,8 @@ async def insert(tx: Tx, calls: Sequence[tuple[int, Call]]) -> None:
         [call.line.status for _, call in calls],
         [round(call.line.seconds * 1_000_000) for _, call in calls],
         [call.idempotency_key for _, call in calls],
+        [call.client for _, call in calls],
+        [call.grant_id for _, call in calls],
     )
 
 

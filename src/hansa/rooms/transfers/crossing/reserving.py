@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger
 from hansa.rooms.transfers import pools
@@ -39,13 +40,18 @@ NO_BUDGET = agents.HeldBudget(is_counted=False, capability_id=None)
 
 
 class CrossingRequest(msgspec.Struct, frozen=True):
-    """A transfer to be judged and reserved; `backend` is 2pc or async."""
+    """A transfer to be judged and reserved; `backend` is 2pc or async. `in_commit` as in a governed transfer."""
 
     order: ledger.TransferOrder
     payment: agents.Payment
     request: Repeatable | None
     backend: str
     bounds: Bounds
+    in_commit: InCommit | None = None
+
+    def is_plain(self, agent: Agent) -> bool:
+        """Nothing but the agent's roles has a say in the transfer, and nothing else happens in its commit."""
+        return self.in_commit is None and agents.pays_plainly(agent, self.payment.capability_token)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -77,9 +83,7 @@ async def reserve(
     if corridor.currency_received is None and crossing_request.bounds.are_stated:
         raise pools.NotASwap
     await federation.require_own_confirmed(runtime, crossing_request.order.payer)
-    if corridor.currency_received is None and agents.pays_plainly(
-        agent, crossing_request.payment.capability_token
-    ):
+    if corridor.currency_received is None and crossing_request.is_plain(agent):
         return await _gathered(runtime, corridor, crossing_request)
     return await runtime.database.transaction(
         lambda tx: _judged(tx, runtime, agent, corridor, crossing_request)
@@ -134,6 +138,8 @@ async def _judged(
         await ledger.apply(tx, [RESERVE.on(order, new)], corridor.book)
     except ledger.ClaimRefused:
         raise PeerRewound from None
+    if crossing_request.in_commit is not None:
+        await crossing_request.in_commit(tx, body.transfer_id)
     return Reserved(UUID(body.transfer_id), prepare_of(body, terms.fee))
 
 

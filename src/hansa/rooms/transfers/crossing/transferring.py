@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger
@@ -70,8 +71,7 @@ async def _reserved(
     runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Reserved | agents.Approval:
     """Swaps that nothing but the agent's roles has a say in gather with others of their pool."""
-    is_plain = agents.pays_plainly(agent, crossing_request.payment.capability_token)
-    if corridor.currency_received is not None and is_plain:
+    if corridor.currency_received is not None and crossing_request.is_plain(agent):
         reserved = await SWAP_BATCHES.of(runtime).reserved(corridor, crossing_request)
         if reserved is not None:
             return reserved
@@ -168,6 +168,7 @@ def asked_crossing(
     approval: UUID | None,
     capability: str | None,
     bounds: Bounds,
+    in_commit: InCommit | None = None,
 ) -> CrossingRequest:
     """The transfer as it is judged: by roles, capability and spend policy."""
     payment = agents.Payment(
@@ -181,4 +182,4 @@ def asked_crossing(
         request_scope=request.scope if request else None,
     )
     standard = "async" if settings.teg_cross_frame_backend == "async" else "2pc"
-    return CrossingRequest(order, payment, request, backend or standard, bounds)
+    return CrossingRequest(order, payment, request, backend or standard, bounds, in_commit)

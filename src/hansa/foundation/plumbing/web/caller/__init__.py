@@ -12,6 +12,7 @@
   by its licence key.
 - `ComparedAgent` or `agent_holding(permission, is_compared=True)`: as `CurrentAgent` and `agent_holding`, with the agent as this
   process read it before (optimistic): the transaction of the route compares its version.
+- A door that calls a route within the process gives the caller that it accepted (`GIVEN`), in place of a credential.
 - The rooms that own developers, agents and federation fill the slots of the checks.
 """
 
@@ -48,7 +49,7 @@ from .checks import (
     SpentUnderGrants,
     check_developer_or_agent,
 )
-from .credentials import API_KEY_SESSION, CALLER, CAPABILITY_HEADER, CONFIRMED, bearer_token
+from .credentials import API_KEY_SESSION, CALLER, CAPABILITY_HEADER, CONFIRMED, GIVEN, bearer_token
 from .developers import (
     CREDENTIAL_OPTIONAL,
     ActingDeveloper,
@@ -84,6 +85,7 @@ __all__ = [
     "CONFIRMED",
     "CREDENTIAL_OPTIONAL",
     "DEVELOPER_CHECK",
+    "GIVEN",
     "IS_DEVELOPER_SUSPENDED",
     "LAST_READ_AGENT",
     "LICENCE_CHECK",

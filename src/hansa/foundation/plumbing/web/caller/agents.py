@@ -11,10 +11,19 @@ from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
 from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.scopes import EVERY_SCOPE
 
 from .callers import Agent, AgentToJudge, Developer
 from .checks import AGENT_CHECK, LAST_READ_AGENT, check_developer_or_agent
-from .credentials import AGENT_SCHEME, CALLER, CAPABILITY_HEADER, CONFIRMED, DEVELOPER_SCHEME, bearer_token
+from .credentials import (
+    AGENT_SCHEME,
+    CALLER,
+    CAPABILITY_HEADER,
+    CONFIRMED,
+    DEVELOPER_SCHEME,
+    GIVEN,
+    bearer_token,
+)
 from .errors import PermissionMissing, ScopeMissing
 
 _log = structlog.get_logger()
@@ -24,8 +33,10 @@ _log = structlog.get_logger()
 @evaluated_once
 async def agent_caller(request: Request, _: Annotated[Any, Depends(AGENT_SCHEME)]) -> Agent:
     """The agent asking. Raises: Unauthorized, and the refusals of the check of an agent."""
-    runtime = runtime_of(request)
-    agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
+    agent = given_agent(request)
+    if agent is None:
+        runtime = runtime_of(request)
+        agent = await AGENT_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = agent
     return agent
 
@@ -39,6 +50,9 @@ async def compared_agent_caller(request: Request, _: Annotated[Any, Depends(AGEN
     """
     if (confirmed := request.scope.get(CONFIRMED)) is not None:
         return confirmed  # type: ignore[no-any-return]
+    if (given := given_agent(request)) is not None:
+        request.scope[CALLER] = given
+        return given
     runtime = runtime_of(request)
     token = bearer_token(request)
     agent = LAST_READ_AGENT.of(runtime)(runtime, token) or await AGENT_CHECK.of(runtime)(runtime, token)
@@ -54,7 +68,11 @@ async def developer_or_agent_caller(
     __: Annotated[Any, Depends(AGENT_SCHEME)],
 ) -> Developer | Agent:
     """Return the caller, a person or an agent. Raises: Unauthorized, ScopeMissing, and the refusals of the check of an agent."""
-    caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
+    caller = given_caller(request)
+    if caller is None:
+        caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
+    elif isinstance(caller, Developer):
+        caller.require(EVERY_SCOPE)
     request.scope[CALLER] = caller
     return caller
 
@@ -92,6 +110,20 @@ def agent_to_judge(permission: str) -> Any:
 
     agent_without_judgement.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_without_judgement)
+
+
+def given_caller(request: Request) -> Developer | Agent | None:
+    """The caller of a request that a door makes within the process; None where the request brings a credential of its own."""
+    given: Developer | Agent | None = request.scope.get(GIVEN)
+    return given
+
+
+def given_agent(request: Request) -> Agent | None:
+    """The agent that a door has accepted, or None as `given_caller`. Raises: Unauthorized, where the caller is a person."""
+    given = given_caller(request)
+    if isinstance(given, Developer):
+        raise Unauthorized
+    return given
 
 
 def _permitted(request: Request, agent: Agent, permission: str, *, or_capability: bool) -> Agent:

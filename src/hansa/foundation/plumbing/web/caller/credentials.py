@@ -10,6 +10,8 @@ API_KEY_SESSION = "api-key:"
 
 # Key of the scope of a request: the developer or the agent whose credential was accepted.
 CALLER = "hansa.caller"
+# Key of the scope of a request that a door makes within the process: the developer or the agent that the door accepted.
+GIVEN = "hansa.caller.given"
 # Key of the scope: the refusal of an API key without the scope that a public route looks for.
 LACKING_SCOPE = "hansa.caller.lacking_scope"
 # Key of the scope: the agent of an optimistic check once that was read for this request.

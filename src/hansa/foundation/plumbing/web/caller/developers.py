@@ -13,7 +13,7 @@ from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES
 
 from .callers import Developer, PasswordSetter
 from .checks import DEVELOPER_CHECK, PASSWORD_SETTER_CHECK
-from .credentials import CALLER, DEVELOPER_SCHEME, LACKING_SCOPE, PASSWORD_SCHEME, bearer_token
+from .credentials import CALLER, DEVELOPER_SCHEME, GIVEN, LACKING_SCOPE, PASSWORD_SCHEME, bearer_token
 from .errors import AdminNeeds2fa, AreaMissing, AreasWithheld, ScopeMissing
 
 # A security requirement that nothing meets beside those of the signature: the description then says "or none".
@@ -49,7 +49,7 @@ async def any_developer_if_any(
     request: Request, _: Annotated[Any, Depends(DEVELOPER_SCHEME)]
 ) -> Developer | None:
     """The person asking, however narrow the API key; None without an Authorization header. Raises: Unauthorized."""
-    if "authorization" not in request.headers:
+    if "authorization" not in request.headers and GIVEN not in request.scope:
         return None
     return await _developer_of(request)
 
@@ -156,6 +156,12 @@ def require_scope_if_lacking(request: Request) -> None:
 
 
 async def _developer_of(request: Request) -> Developer:
+    given = request.scope.get(GIVEN)
+    if isinstance(given, Developer):
+        request.scope[CALLER] = given
+        return given
+    if given is not None:
+        raise Unauthorized
     runtime = runtime_of(request)
     developer = await DEVELOPER_CHECK.of(runtime)(runtime, bearer_token(request))
     request.scope[CALLER] = developer

@@ -1,0 +1,136 @@
+"""Addresses of the tools: `/mcp` with a challenge, `/mcp/rpc` for clients that bring a bearer, `/mcp/public` for anyone.
+
+Origin, credential, message and scope are judged here, in this order, before the SDK sees the request.
+"""
+
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.web.bodies import BODY_MAX_BYTES, held_body, read_within
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
+from hansa.foundation.plumbing.web.limits import Limit, admit, client_address
+from hansa.foundation.values.errors import Forbidden, NotFound, Refused, Unauthorized
+
+from .loading import PROTOCOL
+from .principals import READ, Principal, challenge, principal_of
+
+METADATA = "/.well-known/oauth-protected-resource/mcp"
+PUBLIC_CALLS = Limit("mcp-public", 60)
+PREFLIGHT_SECONDS = 600
+CORS = {
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
+    "Access-Control-Expose-Headers": "WWW-Authenticate, Retry-After",
+    "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+}
+
+Door = Literal["challenging", "bearer", "public"]
+
+router = APIRouter(tags=["mcp"], route_class=DirectRoute, include_in_schema=False)
+
+
+class OriginRefused(Forbidden):
+    """The request comes from a page of another origin."""
+
+    code = "ORIGIN_REFUSED"
+    sentence = "Pages of this origin may not call the tools of this registry."
+    remedy = "Ask the operator to name the origin in MCP_ALLOWED_ORIGINS."
+
+
+@router.post("/mcp")
+async def call_tools(http: Request, _: Public) -> Response:
+    """Tools of a caller; without a credential the client is led to the authorization."""
+    return await _answered(http, "challenging")
+
+
+@router.post("/mcp/rpc")
+async def call_tools_with_bearer(http: Request, _: Public) -> Response:
+    """Tools of a caller that brings its credential."""
+    return await _answered(http, "bearer")
+
+
+@router.post("/mcp/public")
+async def call_public_tools(http: Request, _: Public) -> Response:
+    """Public tools of anyone."""
+    return await _answered(http, "public")
+
+
+@router.options("/mcp")
+@router.options("/mcp/rpc")
+@router.options("/mcp/public")
+async def answer_preflight(http: Request, _: Public) -> Response:
+    """Preflight of a page of an allowed origin."""
+    origin = _allowed_origin(http, _enabled(http))
+    return Response(status_code=204, headers=_cors(origin))
+
+
+async def _answered(http: Request, door: Door) -> Response:
+    """Raises: NotFound, OriginRefused, Unauthorized, TooManyRequests, StillLoading, PayloadTooLarge, InsufficientScope."""
+    settings = _enabled(http)
+    origin = _allowed_origin(http, settings)
+    try:
+        response = await _served(http, door, settings)
+    except Refused as error:
+        # A page reads the challenge as well.
+        error.headers.update(_cors(origin))
+        raise
+    response.headers.update(_cors(origin))
+    return response
+
+
+async def _served(http: Request, door: Door, settings: Settings) -> Response:
+    runtime = runtime_of(http)
+    principal = None
+    if door == "public":
+        await admit(runtime.database, PUBLIC_CALLS, client_address(http))
+    else:
+        principal = await _principal(http, door, settings)
+    serving = PROTOCOL.of(runtime).loaded()
+    body = held_body(http)
+    received = await read_within(http, BODY_MAX_BYTES) if body is None else body
+    metadata = settings.base_url + METADATA if door == "challenging" else None
+    return await serving.answer(http, principal, received, metadata)  # type: ignore[no-any-return]
+
+
+async def _principal(http: Request, door: Door, settings: Settings) -> Principal:
+    """Raises: Unauthorized, with the challenge of this address."""
+    try:
+        return await principal_of(http, runtime_of(http))
+    except Unauthorized as error:
+        parameters = {"scope": READ}
+        if door == "challenging":
+            parameters = {"resource_metadata": settings.base_url + METADATA, **parameters}
+        if "authorization" in http.headers:
+            parameters = {"error": "invalid_token", **parameters}
+        raise Unauthorized(error.detail, headers=challenge(parameters)) from None
+
+
+def _enabled(http: Request) -> Settings:
+    """The settings of a registry whose tools are enabled. Raises: NotFound."""
+    settings = runtime_of(http).settings
+    if not settings.mcp_enabled:
+        raise NotFound
+    return settings
+
+
+def _allowed_origin(http: Request, settings: Settings) -> str | None:
+    """The foreign origin of the request, which is allowed; None where it has none or its own. Raises: OriginRefused."""
+    origins = http.headers.getlist("origin")
+    own = urlsplit(settings.base_url)
+    if not origins or origins == [f"{own.scheme}://{own.netloc}"]:
+        return None
+    if len(origins) == 1 and origins[0] in settings.mcp_allowed_origins:
+        return origins[0]
+    raise OriginRefused
+
+
+def _cors(origin: str | None) -> dict[str, Any]:
+    if origin is None:
+        return {"Vary": "Origin"}
+    return {**CORS, "Access-Control-Allow-Origin": origin, "Vary": "Origin"}

@@ -1,0 +1,162 @@
+"""Payments in two calls: a preview writes an intent, and the intent is paid once.
+
+- The id of the intent is the Idempotency-Key of the payment; it is marked as paid in the payment's commit.
+- A repeated payment gets the first answer, a day later the state of the payment alone.
+"""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall
+from hansa.foundation.values.errors import Conflict
+from hansa.foundation.values.money import ZERO, Minor, format_amount, parse_amount
+from hansa.rooms import agents, commerce
+
+from . import inputs
+from .answers import Shaped, portion, shaped
+from .exchange import Exchange
+from .refusals import approval_required, of_answer
+
+BUY, SEND = "buy_call", "send_units"
+BUY_ROUTE, SEND_ROUTE = "/api/v1/a2a-payment/buy", "/api/v1/teg/send"
+PRICE_ABOVE = "PRICE_ABOVE_MAXIMUM"
+QUOTE_ROUTE = "/api/v1/a2a-payment/quote"
+
+
+class PriceRose(Conflict):
+    """The service costs more than the intent may pay."""
+
+    code = "PRICE_ABOVE_INTENT"
+    sentence = "The price rose since the preview; nothing was paid."
+    remedy = "Preview the call again, and show the new price before it is paid."
+
+
+class _Payment(msgspec.Struct, frozen=True):
+    """Tool that pays an intent, and the body of its route."""
+
+    tool: str
+    order: dict[str, Any]
+
+
+async def preview_call(exchange: Exchange, given: inputs.PreviewCall) -> Shaped:
+    """The price of a call, and the intent that buys it at this price or less."""
+    agent = await exchange.caller.acting(exchange.runtime, given.as_)
+    quoted = await exchange.ask(InnerCall("GET", QUOTE_ROUTE, {"target_agent_did": given.agent}), agent)
+    if quoted.is_refusal:
+        return of_answer(quoted)
+    if not await exchange.runtime.database.query(lambda tx: agents.statuses_of(tx, [given.agent])):
+        raise commerce.ServiceNotCallable("A purchase is possible only from an agent of this registry.")
+    price = quoted.content["amount"]
+    if price is None or parse_amount(price) == ZERO:
+        raise commerce.PriceNotPayable
+    order: dict[str, Any] = {"target_agent_did": given.agent, "max_amount": price}
+    if given.request is not None:
+        order["request"] = given.request.model_dump()
+    else:
+        order["message"] = given.message
+    costs = {"price": price, "fee": quoted.content["fee"], "total": quoted.content["total"], "route": "local"}
+    return await _previewed(exchange, agent, _Payment(BUY, order), price, costs)
+
+
+async def preview_transfer(exchange: Exchange, given: inputs.PreviewTransfer) -> Shaped:
+    """The cost of a transfer, and the intent that sends it."""
+    agent = await exchange.caller.acting(exchange.runtime, given.as_)
+    order = {"receiver_did": given.receiver, "amount": given.amount}
+    if given.message is not None:
+        order["message"] = given.message
+    planned = await exchange.ask(InnerCall("POST", SEND_ROUTE, body={**order, "dry_run": True}), agent)
+    if planned.is_refusal:
+        return of_answer(planned)
+    fee = planned.content["fee_amount"]
+    total = parse_amount(given.amount) + parse_amount(fee)
+    costs = {
+        "amount": given.amount,
+        "fee": fee,
+        "total": format_amount(Minor(total)),
+        "route": planned.content["method"],
+    }
+    return await _previewed(exchange, agent, _Payment(SEND, order), given.amount, costs)
+
+
+async def buy_call(exchange: Exchange, given: inputs.BuyCall) -> Shaped:
+    """Pay an intent of a call, and show the answer of the service from `offset` on."""
+    paid = await _paid(exchange, BUY, BUY_ROUTE, given.intent)
+    if isinstance(paid, Shaped):
+        return paid
+    answer, place = portion(paid.content["answer"], given.offset)
+    bought = {**paid.content, "answer": answer}
+    if place is not None:
+        bought["answer_portion"] = place
+    # Its size is bounded already: neither the answer nor a portion of it is cut further.
+    untrusted = [f"/result/{name}" for name in ("answer", "reason") if bought[name] is not None]
+    return Shaped({"result": bought, "untrusted": untrusted, "truncated": place is not None})
+
+
+async def send_units(exchange: Exchange, given: inputs.PayIntent) -> Shaped:
+    """Pay an intent of a transfer."""
+    paid = await _paid(exchange, SEND, SEND_ROUTE, given.intent)
+    return paid if isinstance(paid, Shaped) else shaped(paid.content, ())
+
+
+async def _previewed(
+    exchange: Exchange, agent: Agent, payment: _Payment, most: str, costs: dict[str, Any]
+) -> Shaped:
+    """Write an intent. Raises: QuotaReached."""
+    runtime = exchange.runtime
+    new = commerce.NewIntent(exchange.caller.name, agent.did, payment.tool, payment.order, parse_amount(most))
+    intent_id, ends = await runtime.database.transaction(
+        lambda tx: commerce.open_intent(tx, runtime.seal, new)
+    )
+    return shaped({"intent": intent_id, **costs, "expires_at": ends.isoformat()}, ())
+
+
+async def _paid(exchange: Exchange, tool: str, route: str, intent_id: str) -> InnerAnswer | Shaped:
+    """The answer of the payment of an intent, or the result in its place.
+
+    Raises: IntentUnknown, IntentExpired, IntentUnreadable, and the refusals of the acting agent.
+    """
+    runtime, principal = exchange.runtime, exchange.caller
+    intent = await runtime.database.query(
+        lambda tx: commerce.find_intent(tx, runtime.seal, intent_id, principal=principal.name, tool=tool)
+    )
+    if intent.payment is not None and not intent.is_answered:
+        return shaped(_state_of(intent), ())
+    agent = await principal.acting(runtime, intent.agent_did)
+    call = InnerCall("POST", route, body=intent.arguments, key=intent_id)
+    answer = await exchange.ask(call, agent, partial(_in_commit, intent_id))
+    waiting = approval_required(runtime.settings.base_url, agent.did, answer)
+    if waiting is not None:
+        await runtime.database.transaction(
+            lambda tx: commerce.wait_for_approval(tx, intent_id, waiting["approval_id"])
+        )
+        return shaped({"intent": intent_id, **waiting}, ())
+    if answer.is_refusal:
+        _require_price(answer)
+        return of_answer(answer)
+    return answer
+
+
+def _require_price(answer: InnerAnswer) -> None:
+    """Raises: PriceRose."""
+    error = answer.content["error"]
+    if error["code"] == PRICE_ABOVE:
+        raise PriceRose(context=error["context"])
+
+
+async def _in_commit(intent_id: str, tx: Tx, payment: str) -> None:
+    await commerce.pay_intent(tx, intent_id, payment)
+
+
+def _state_of(intent: commerce.Intent) -> dict[str, Any]:
+    """The state of a payment whose first answer is kept no longer."""
+    assert intent.paid_at is not None
+    return {
+        "intent": intent.id,
+        "status": "paid",
+        "payment": intent.payment,
+        "paid_at": intent.paid_at.isoformat(),
+    }
