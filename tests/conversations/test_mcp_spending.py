@@ -256,7 +256,7 @@ async def test_a_payment_over_the_limit_waits_for_the_owner_and_is_then_made_by_
     waiting = await client.done("send_units", intent=intent)
     assert waiting["status"] == "approval_required"
     assert waiting["approve_url"] == (
-        f"{client.registry.settings.base_url}/account/agents/{payer.did}/approvals"
+        f"{client.registry.settings.base_url}/account/approvals/{waiting['approval_id']}"
     )
     assert waiting["expires_at"]
     assert await client.done("send_units", intent=intent) == waiting

@@ -42,7 +42,7 @@ async def approve_work(exchange: Exchange, given: inputs.ApproveWork) -> Shaped:
     body = {} if given.milestone is None else {"milestone": given.milestone}
     call = InnerCall("POST", f"{path}/approve-completion", body=body, key=given.request_id)
     answer = await exchange.ask(call, agent)
-    waiting = approval_required(exchange.runtime.settings.base_url, agent.did, answer)
+    waiting = approval_required(exchange.runtime.settings.base_url, answer)
     if waiting is not None:
         return shaped(waiting, ())
     return of_answer(answer) if answer.is_refusal else shaped(answer.content, PLACES)

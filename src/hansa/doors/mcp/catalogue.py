@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from hansa.doors.verification.cards import judgement_json
+from hansa.doors.verification.cards import decision_json
 from hansa.doors.verification.log import judge_inclusion, log_verdict_json
 from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall
 from hansa.foundation.values.errors import Invalid
@@ -74,7 +74,7 @@ async def _card(exchange: Exchange, document: Any, subject: Any) -> dict[str, An
     if document is None:
         document = await _read(exchange, f"/api/v1/agents/{_part(subject)}/card-export")
     keys = read_keys(await _read(exchange, REGISTRY_KEYS))
-    return judgement_json(verify_card(json.dumps(document), keys))
+    return decision_json(verify_card(json.dumps(document), keys))
 
 
 async def _licence(exchange: Exchange, document: Any, subject: Any) -> dict[str, Any]:
@@ -88,9 +88,9 @@ async def _licence(exchange: Exchange, document: Any, subject: Any) -> dict[str,
         document.get("certificate"),
         chain,
         root_hash=exchange.runtime.settings.federation_root_hash,
-        stated_hash=document.get("hash"),
+        declared_hash=document.get("hash"),
     )
-    return {**judgement_json(verdict), "reason": verdict.reason}
+    return {**decision_json(verdict), "reason": verdict.reason}
 
 
 async def _attestation(exchange: Exchange, document: Any, subject: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ async def _contract(exchange: Exchange, document: Any, subject: Any) -> dict[str
         document = await _read(exchange, f"/api/v1/jurisdiction/contracts/{_part(subject)}")
     card = await _read(exchange, REGISTRY_CARD)
     keys = read_keys(await _read(exchange, REGISTRY_KEYS))
-    return judgement_json(verify_contract_proof(json.dumps(document), json.dumps(card), keys))
+    return decision_json(verify_contract_proof(json.dumps(document), json.dumps(card), keys))
 
 
 _VERDICTS = {

@@ -83,9 +83,10 @@ class Exchange(msgspec.Struct, frozen=True):
             seconds=time.perf_counter() - began,
             request_id=REQUEST_ID.get() or b"",
         )
-        did = principal.agent.did if principal.agent else None
-        sent_key = key.encode() if key else None
-        call = people.Call(did, line, sent_key, principal.client, principal.grant_id)
+        connection, sent_key = principal.connection, key.encode() if key else None
+        client = connection.grant.client if connection else None
+        grant_id = connection.grant_id if connection else None
+        call = people.Call(principal.did, line, sent_key, client, grant_id)
         people.CALLS.of(self.runtime).note(principal.developer_id, call)
 
 

@@ -57,7 +57,7 @@ def of_answer(answer: InnerAnswer) -> Shaped:
     return _error(code, detail, answer.status, context, _remedy_of(code))
 
 
-def approval_required(base: str, agent_did: str, answer: InnerAnswer) -> dict[str, Any] | None:
+def approval_required(base: str, answer: InnerAnswer) -> dict[str, Any] | None:
     """The approval that a payment waits for, with the page where its owner decides; None for another answer."""
     content = answer.content if isinstance(answer.content, dict) else {}
     if answer.status == ACCEPTED:
@@ -70,7 +70,7 @@ def approval_required(base: str, agent_did: str, answer: InnerAnswer) -> dict[st
     return {
         "status": "approval_required",
         "approval_id": approval_id,
-        "approve_url": f"{base}/account/agents/{agent_did}/approvals",
+        "approve_url": f"{base}/account/approvals/{approval_id}",
         "expires_at": expires_at,
     }
 

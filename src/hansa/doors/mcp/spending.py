@@ -128,7 +128,7 @@ async def _paid(exchange: Exchange, tool: str, route: str, intent_id: str) -> In
     agent = await principal.acting(runtime, intent.agent_did)
     call = InnerCall("POST", route, body=intent.arguments, key=intent_id)
     answer = await exchange.ask(call, agent, partial(_in_commit, intent_id))
-    waiting = approval_required(runtime.settings.base_url, agent.did, answer)
+    waiting = approval_required(runtime.settings.base_url, answer)
     if waiting is not None:
         await runtime.database.transaction(
             lambda tx: commerce.wait_for_approval(tx, intent_id, waiting["approval_id"])

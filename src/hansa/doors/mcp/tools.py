@@ -96,7 +96,7 @@ class Tool(msgspec.Struct, frozen=True):
         caller = await _caller_of(self.does, exchange, given)
         answer = await exchange.ask(self.does.call_of(given), caller)
         if isinstance(caller, Agent):
-            waiting = approval_required(exchange.runtime.settings.base_url, caller.did, answer)
+            waiting = approval_required(exchange.runtime.settings.base_url, answer)
             if waiting is not None:
                 return shaped(waiting, ())
         return of_answer(answer) if answer.is_refusal else shaped(answer.content, self.places)
