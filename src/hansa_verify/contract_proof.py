@@ -57,9 +57,9 @@ class _Evaluation(TextEvaluation):
         """The block is covered by its digest, which the card signs."""
         with refused_as("compliance", "the card has a number with two readings: "):
             block = dict(read_json(self.card_text).get("compliance") or {})
-        stated = block.pop("digest", None)
+        declared = block.pop("digest", None)
         found = f"sha256:{sha256(canonical_json(block)).hexdigest()}"
-        if not found == stated == self.signed.get("compliance.digest"):
+        if not found == declared == self.signed.get("compliance.digest"):
             raise Refusal("compliance", "the card signs no digest of its block compliance, or another one")
         self.authorizations = block.get("authorizations", [])
         return f"{len(self.authorizations)} authorizations"
@@ -71,8 +71,8 @@ class _Evaluation(TextEvaluation):
         if error := form_error(found[0], "contract_authorization"):
             raise Refusal("authorization", error)
         evidence, ends = found[0]["evidence"], found[0].get("valid_until")
-        stated = (self.stated["contract_id"], self.stated["digest"])
-        if (evidence["contract_id"], evidence["contract_digest"]) != stated:
+        declared = (self.stated["contract_id"], self.stated["digest"])
+        if (evidence["contract_id"], evidence["contract_digest"]) != declared:
             raise Refusal("authorization", "its evidence is another contract")
         timestamp = None if ends is None else read_moment(ends)
         if ends is not None and (timestamp is None or timestamp <= self.at):

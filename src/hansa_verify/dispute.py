@@ -203,11 +203,11 @@ def _receipts(bundle: Bundle) -> Iterator[_Receipt]:
     token = bundle["token"]
     keys = bundle["keys"]["agents"].get(token["payee_did"], ()) if token else ()
     for signed in _signed(bundle, RECEIPT_TYPE):
-        stated = signed.payload
-        if (stated.get("kind"), stated.get("token_id")) != (RECEIPT_KIND, token["token_id"]):
+        declared = signed.payload
+        if (declared.get("kind"), declared.get("token_id")) != (RECEIPT_KIND, token["token_id"]):
             continue
-        at = read_moment(stated.get("at"))
-        digests = stated.get("request_digest"), stated.get("answer_digest")
+        at = read_moment(declared.get("at"))
+        digests = declared.get("request_digest"), declared.get("answer_digest")
         if at is not None and all(isinstance(one, str) for one in digests) and _is_by(signed, keys, at):
             yield _Receipt(*digests, at)  # type: ignore[arg-type]
 
@@ -218,8 +218,8 @@ def _quotes(bundle: Bundle) -> Iterator[Mapping[str, Any]]:
     authorized = _moment(token["created_at"]).timestamp()
     for signed in _signed(bundle, QUOTE_TYPE):
         quote = signed.payload
-        stated = (quote.get("kind"), quote.get("caller"), quote.get("payee"), quote.get("currency"))
-        if stated != (QUOTE_KIND, token["caller_did"], token["payee_did"], bundle["currency"]):
+        declared = (quote.get("kind"), quote.get("caller"), quote.get("payee"), quote.get("currency"))
+        if declared != (QUOTE_KIND, token["caller_did"], token["payee_did"], bundle["currency"]):
             continue
         issued, expires = quote.get("iat"), quote.get("exp")
         if type(issued) is not int or type(expires) is not int or not 0 <= issued <= authorized <= expires:

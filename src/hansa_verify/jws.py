@@ -78,8 +78,8 @@ def read_entry(entry: object) -> DetachedSignature:
         raise BadEntry("malformed", str(error)) from None
     if len(signature) != SIGNATURE_BYTES:
         raise BadEntry("malformed", f"an Ed25519 signature has {SIGNATURE_BYTES} bytes")
-    stated = (header.get(name) for name in ("kid", "canon", "iat"))
-    return DetachedSignature(protected, header, signature, *stated)
+    declared = (header.get(name) for name in ("kid", "canon", "iat"))
+    return DetachedSignature(protected, header, signature, *declared)
 
 
 def read_compact(

@@ -75,18 +75,18 @@ def judge_balance(proof: Any, committed: Liabilities, balance: int | None = None
     if error := form_error(proof, "balance_proof"):
         return (Step("proof", holds=False, said=error),)
     try:
-        account, stated = proof["agent_did"].encode(), read_amount(proof["balance"])
+        account, declared = proof["agent_did"].encode(), read_amount(proof["balance"])
         leaves = [_read_leaf(account, leaf) for leaf in proof["leaves"]]
     except (NotAProof, NotBase64url, UnicodeEncodeError) as failure:
         return (Step("proof", holds=False, said=str(failure)),)
     total = sum(leaf[0] for _, leaf, _ in leaves)
-    expected = stated if balance is None else balance
+    expected = declared if balance is None else balance
     said = f"{proof['agent_did']} is counted with {_text(total)}, expected {_text(expected)}"
     are_apart = leaves[0][0] != leaves[1][0]
     return (
         Step("leaves", holds=are_apart, said="the two leaves are at different places"),
         *(_leads_to_root(*leaf, committed) for leaf in leaves),
-        Step("balance", holds=total == stated == expected, said=said),
+        Step("balance", holds=total == declared == expected, said=said),
     )
 
 

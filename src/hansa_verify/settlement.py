@@ -101,7 +101,7 @@ class _Evaluation(TextEvaluation):
     def outcome(self) -> str:
         said = "; ".join(_outcome_of(message.payload) for message in self.messages)
         named = [message.payload for message in self.messages if _names_award(message.payload)]
-        if len({tuple(stated.get(name) for name in _AWARD) for stated in named}) > 1:
+        if len({tuple(declared.get(name) for name in _AWARD) for declared in named}) > 1:
             raise Refusal("outcome", "the messages are about different awards")
         return said
 
@@ -110,12 +110,12 @@ class _Evaluation(TextEvaluation):
         bundles = [
             message.payload for message in self.messages if "verdict" in _MEMBERS[message.payload["type"]]
         ]
-        for stated in bundles:
-            bundle = stated["verdict"]
+        for declared in bundles:
+            bundle = declared["verdict"]
             verdict = verify_document(canonical_json(bundle), self.keys, typ=BUNDLE_TYPE, at=self.at)
             if not verdict.is_valid:
                 raise Refusal("facts", f"the facts of the dispute are not verified: {verdict.code}")
-            if not _is_about(bundle.get("dispute"), stated):
+            if not _is_about(bundle.get("dispute"), declared):
                 raise Refusal("facts", "the facts are of another dispute")
         return "signed facts of the dispute" if bundles else "these messages rest on no facts"
 

@@ -251,10 +251,10 @@ def _bounded(schema: Mapping[str, Any]) -> str:
         ("minLength", "at least {} characters"),
         ("maxLength", "at most {} characters"),
     ]
-    stated = [words.format(schema[name]) for name, words in bounds if name in schema]
+    declared = [words.format(schema[name]) for name, words in bounds if name in schema]
     if "format" in schema:
         kind = f"{kind} ({schema['format']})"
-    return ", ".join([kind, *stated])
+    return ", ".join([kind, *declared])
 
 
 def _with_default(description: str, schema: Mapping[str, Any]) -> str:

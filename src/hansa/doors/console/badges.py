@@ -21,5 +21,5 @@ class Observed(Protocol):
 def marks_of(card: Observed, *, is_verified: bool) -> list[str]:
     """Return the marks of an agent: the grade it earned here, then verification, bond and encirclement flare."""
     earned = catalogue.grade_of(card.verified_jobs).mark if card.source_registry is None else None
-    stated = {"Verified": is_verified, "With a bond": card.bonded, "Encirclement flare": card.encircled}
-    return [*([earned] if earned else []), *(word for word, is_so in stated.items() if is_so)]
+    declared = {"Verified": is_verified, "With a bond": card.bonded, "Encirclement flare": card.encircled}
+    return [*([earned] if earned else []), *(word for word, is_so in declared.items() if is_so)]

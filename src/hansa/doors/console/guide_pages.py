@@ -61,10 +61,10 @@ async def show_changelog(_: Public, request: Request) -> HTMLResponse:
 def _contacts(operator: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the contacts on the registry card: e-mail addresses first, each once."""
     support = operator.get("support_contact") or {}
-    stated = [
+    declared = [
         ("E-mail", support.get("email")),
         ("E-mail", operator.get("contact_email")),
         ("Matrix", support.get("matrix")),
         ("Signal", support.get("signal")),
     ]
-    return list(dict.fromkeys((kind, value) for kind, value in stated if value))
+    return list(dict.fromkeys((kind, value) for kind, value in declared if value))

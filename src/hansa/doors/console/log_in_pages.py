@@ -132,9 +132,9 @@ async def _logged_in(
 ) -> Response:
     """The session of a browser that logs in again ends; a form that was kept can be sent now."""
     await _end_session(request, db, settings)
-    kept = sealed_form(seal, form.value(RESUME_FIELD))
+    stored = sealed_form(seal, form.value(RESUME_FIELD))
     answer: Response = (
-        form_page(request, "resume.html", kept=kept) if kept else see_other(own_path(form.value("next")))
+        form_page(request, "resume.html", kept=stored) if stored else see_other(own_path(form.value("next")))
     )
     set_cookie(answer, settings, SESSION, opened.token, SESSION_SECONDS)
     return answer

@@ -34,9 +34,9 @@ FREE = Price("0", "", "")
 
 def price_of(card: dict[str, Any], own_unit: str) -> Price:
     """Return the price of a card: the stated one, else `FREE`."""
-    stated = catalogue.declared_price(card)
-    if isinstance(stated, dict) and ("base_rate" in stated or stated.get("payment_required") is True):
-        return _stated(stated, own_unit)
+    declared = catalogue.declared_price(card)
+    if isinstance(declared, dict) and ("base_rate" in declared or declared.get("payment_required") is True):
+        return _stated(declared, own_unit)
     return FREE
 
 

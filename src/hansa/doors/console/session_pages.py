@@ -93,9 +93,9 @@ async def confirm(sender: AccountAct, request: Request, db: Db) -> Response:
             resume=resume,
             next=form.value("next"),
         )
-    kept = sealed_form(person.seal, resume)
-    if kept:
-        return account_page(request, "resume.html", person, kept=kept)
+    stored = sealed_form(person.seal, resume)
+    if stored:
+        return account_page(request, "resume.html", person, kept=stored)
     return see_other(own_path(form.value("next")))
 
 

@@ -85,12 +85,12 @@ async def _as_accepted(whole: FileResponse, headers: Headers) -> Response:
     assert status is not None
     if is_compressible and status.st_size >= LEAST_BYTES and accepts_gzip(headers):
         content = await _held(str(whole.path), status.st_mtime_ns, is_compressed=True)
-        kept = {
+        stored = {
             name: value
             for name, value in whole.headers.items()
             if name not in {"content-length", "accept-ranges"}
         }
-        return PieceByPiece(content, headers={**kept, "Content-Encoding": "gzip"})
+        return PieceByPiece(content, headers={**stored, "Content-Encoding": "gzip"})
     content = await _held(str(whole.path), status.st_mtime_ns, is_compressed=False)
     return _part(content, whole, headers) or PieceByPiece(content, headers=dict(whole.headers))
 
@@ -105,8 +105,8 @@ def _part(content: bytes, whole: FileResponse, headers: Headers) -> Response | N
         unsatisfiable = {"Content-Range": f"bytes */{len(content)}"}
         return Response(status_code=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=unsatisfiable)
     part = content[start : last + 1]
-    stated = {"content-length": str(len(part)), "content-range": f"bytes {start}-{last}/{len(content)}"}
-    return PieceByPiece(part, HTTPStatus.PARTIAL_CONTENT, headers={**whole.headers, **stated})
+    declared = {"content-length": str(len(part)), "content-range": f"bytes {start}-{last}/{len(content)}"}
+    return PieceByPiece(part, HTTPStatus.PARTIAL_CONTENT, headers={**whole.headers, **declared})
 
 
 async def _held(path: str, changed_at: int, *, is_compressed: bool) -> bytes:

@@ -88,9 +88,9 @@ async def create_administrator(directory: str, variables: dict[str, str], *areas
 def environment(chosen: dict[str, str]) -> dict[str, str]:
     """The variables of this process, with these settings alone: others describe a registry that is not the demo's."""
     settings = {name.upper() for name in Settings.model_fields}
-    kept = {
+    stored = {
         name: value
         for name, value in os.environ.items()
         if name.upper() not in settings and not name.upper().startswith("HANSA_")
     }
-    return {**kept, **chosen}
+    return {**stored, **chosen}

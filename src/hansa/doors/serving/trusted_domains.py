@@ -78,7 +78,7 @@ class TrustedDomains:
     async def refresh(self, database: Database) -> None:
         """Take over the changes since the last look. Raises: Unavailable."""
         # A connection that became a WebSocket ends without a word to the protocol that began it.
-        self._open = {one: kept for one, kept in self._open.items() if not one.is_closing()}
+        self._open = {one: stored for one, stored in self._open.items() if not one.is_closing()}
         version = await database.query(federation.trust_version), self._source.revision
         if version == self._version:
             return

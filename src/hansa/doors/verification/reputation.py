@@ -53,7 +53,7 @@ class ReputationVerdict(msgspec.Struct, frozen=True):
 def verify_export(source: str) -> ReputationVerdict:
     """The verdict on an export. Raises: CannotRead."""
     events: list[Any] = []
-    stated: dict[str, int] = {}
+    declared: dict[str, int] = {}
     epoch = None
     query = ""
     while True:
@@ -62,7 +62,7 @@ def verify_export(source: str) -> ReputationVerdict:
             raise CannotRead(f"{source} changed while it was read; read it again.")
         epoch = page["epoch"]
         events += page["events"]
-        stated |= {one["agent_did"]: one["score"] for one in page["scores"]}
+        declared |= {one["agent_did"]: one["score"] for one in page["scores"]}
         if page["next"] is None:
             break
         query = "?" + urlencode(page["next"])
@@ -71,7 +71,7 @@ def verify_export(source: str) -> ReputationVerdict:
         scores = scores_of(signals, date.fromisoformat(epoch)) if epoch else {}
     except (NotASignal, TypeError, ValueError) as error:
         raise CannotRead(f"{source} holds no export: {error}.") from None
-    return ReputationVerdict(epoch, scores, stated)
+    return ReputationVerdict(epoch, scores, declared)
 
 
 def _page(source: str) -> dict[str, Any]:

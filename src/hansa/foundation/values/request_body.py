@@ -85,10 +85,10 @@ def _names(name: str, field: FieldInfo, *, by_name: bool) -> set[str]:
 
 def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
     # Generators of clients cannot write an object as a default; it is an empty one.
-    kept = {
+    stored = {
         name: value
         for name, value in schema.items()
         if name in ANNOTATIONS and not (name == "default" and isinstance(value, dict))
     }
     bare = {name: value for name, value in schema.items() if name not in ANNOTATIONS}
-    return {"anyOf": [bare, {"type": "null"}], **kept}
+    return {"anyOf": [bare, {"type": "null"}], **stored}

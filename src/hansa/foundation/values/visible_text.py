@@ -23,21 +23,21 @@ def seen(text: str) -> str:
     """Return the text without characters that hide, turn or pile up."""
     if text.isascii():
         return text.translate(_UNSEEN_ASCII)
-    kept: list[str] = []
+    stored: list[str] = []
     marks = 0
     for position, letter in enumerate(text):
         if letter in _JOINERS:
             # Persian, Indic scripts and emoji are joined; between plain letters a joiner only hides.
             if _joins(text, position):
-                kept.append(letter)
+                stored.append(letter)
             continue
         category = unicodedata.category(letter)
         if letter in _FILLERS or (category in _UNSEEN and letter not in _LAID_OUT):
             continue
         marks = marks + 1 if category in _MARKS else 0
         if marks <= COMBINING_MARKS_MAX:
-            kept.append(letter)
-    return "".join(kept)
+            stored.append(letter)
+    return "".join(stored)
 
 
 def legible(text: str) -> str:

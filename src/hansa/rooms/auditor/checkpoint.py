@@ -35,34 +35,38 @@ def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
 
 async def current_checkpoint(tx: Tx, horizon: journal.Horizon) -> Checkpoint:
     """The checkpoint to go on from; an empty one where there is none for this cluster."""
-    kept = await store.read_checkpoint(tx)
-    if kept is None or kept.cluster != horizon.cluster or kept.folded_from.position > horizon.oldest_open:
+    stored = await store.read_checkpoint(tx)
+    if (
+        stored is None
+        or stored.cluster != horizon.cluster
+        or stored.folded_from.position > horizon.oldest_open
+    ):
         return nothing_kept(horizon)
-    return kept
+    return stored
 
 
 async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) -> Advance:
     """Fold the settled events into the checkpoint; `tx` must be one snapshot that may write."""
     assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
-    kept = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
+    stored = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
     numbers = None
-    if kept.folded_from == journal.ORIGIN:
+    if stored.folded_from == journal.ORIGIN:
         await store.forget_folded(tx)
         whole = await journal.fold_whole(tx, horizon)
         fold, gathered, numbers = whole.supply, whole.moves, whole.numbers
     else:
-        fold = await journal.fold_supply(tx, kept.folded_from, horizon)
-        gathered = journal.fold_moves(tx, kept.folded_from, horizon)
+        fold = await journal.fold_supply(tx, stored.folded_from, horizon)
+        gathered = journal.fold_moves(tx, stored.folded_from, horizon)
     pending: list[journal.Move] = []
     async for moves in gathered:
         await store.fold_in(tx, [move for move in moves if move.settled])
         pending += [move for move in moves if move.pending]
     reached = replace(
-        kept,
+        stored,
         folded_from=journal.FoldedFrom(
-            horizon.oldest_open, max(kept.folded_from.relics_to_seq, fold.relics_to_seq)
+            horizon.oldest_open, max(stored.folded_from.relics_to_seq, fold.relics_to_seq)
         ),
-        terms=kept.terms + fold.settled,
+        terms=stored.terms + fold.settled,
     )
     await store.keep_checkpoint(tx, reached)
     return Advance(reached.terms + fold.pending, pending, reached, numbers)

@@ -198,16 +198,16 @@ async def _check(
 
 
 async def _compare_transactions(tx: Tx, reached: Advance, horizon: journal.Horizon) -> list[int]:
-    kept = reached.checkpoint
-    strays = await store.strays(tx, kept.compared, kept.folded_from.relics_to_seq, reached.numbers)
+    stored = reached.checkpoint
+    strays = await store.strays(tx, stored.compared, stored.folded_from.relics_to_seq, reached.numbers)
     if not strays:
         compared = rules.compared_on(
-            kept.compared,
+            stored.compared,
             newest_tx=await ledger.newest_transaction(tx),
             oldest_open=horizon.oldest_open,
             not_begun=horizon.not_begun,
         )
-        await store.keep_checkpoint(tx, replace(kept, compared=compared))
+        await store.keep_checkpoint(tx, replace(stored, compared=compared))
     return strays
 
 

@@ -113,7 +113,7 @@ async def read_solvency_card(_: Public, response: Response, db: Db, settings: Co
         proof = (await prove_records(tx, [record])).get(str(record.id))
         age = watch.now - record.ts
         freshness = "unwatched" if not watch.is_watched else "current" if age <= FRESH_FOR else "stale"
-        stated = json.loads(record.payload, parse_float=str)
+        declared = json.loads(record.payload, parse_float=str)
         return SolvencyCardOut(
             registry_name=name,
             frame=frame,
@@ -121,7 +121,7 @@ async def read_solvency_card(_: Public, response: Response, db: Db, settings: Co
             epoch=str(record.id),
             freshness=freshness,
             proofs=_proofs(base),
-            **_figures(stated),
+            **_figures(declared),
         )
 
     return await db.read_replicated(read)

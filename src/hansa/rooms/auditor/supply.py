@@ -54,9 +54,9 @@ async def audit_supply(tx: Tx) -> SupplyVerdict:
 async def read_live(tx: Tx) -> LiveReading:
     """Return the reading of `audit_supply` now: the totals of the checkpoint and of the log beyond it, compared with the balances."""
     horizon = await journal.horizon(tx)
-    kept = await current_checkpoint(tx, horizon)
-    fold = await journal.fold_supply(tx, kept.folded_from, horizon)
-    supply = await weigh(tx, kept.terms + fold.settled + fold.pending, horizon.as_of_seq)
+    stored = await current_checkpoint(tx, horizon)
+    fold = await journal.fold_supply(tx, stored.folded_from, horizon)
+    supply = await weigh(tx, stored.terms + fold.settled + fold.pending, horizon.as_of_seq)
     supply_delta.set(supply.delta)
     return LiveReading(supply, fold.transactions, await clock.began_at(tx))
 

@@ -23,15 +23,15 @@ def security_of(auth_schemes: Any) -> Security | None:
     requirements: list[dict[str, list[str]]] = []
     is_optional = False
     for entry in auth_schemes if isinstance(auth_schemes, list) else []:
-        stated = {"scheme": entry} if isinstance(entry, str) else entry
-        if not isinstance(stated, dict) or not isinstance(stated.get("scheme"), str):
+        declared = {"scheme": entry} if isinstance(entry, str) else entry
+        if not isinstance(declared, dict) or not isinstance(declared.get("scheme"), str):
             continue
-        name = stated["scheme"]
+        name = declared["scheme"]
         is_optional = is_optional or name == NO_CREDENTIAL
-        scheme = _scheme_of(name, stated)
+        scheme = _scheme_of(name, declared)
         if scheme is not None and name not in schemes:
             schemes[name] = scheme
-            requirements.append({name: _scopes(stated) if scheme["type"] == "oauth2" else []})
+            requirements.append({name: _scopes(declared) if scheme["type"] == "oauth2" else []})
     if not schemes:
         return None
     return Security(schemes, [*requirements, {}] if is_optional else requirements)

@@ -107,9 +107,9 @@ def _with_old_connection(card: dict[str, Any]) -> dict[str, Any]:
 def with_both_securities(card: dict[str, Any]) -> dict[str, Any]:
     """The card with its security schemes and requirements in both forms, taken from `authSchemes` where it has none."""
     if not any(card.get(member) for member in ("securitySchemes", "security", "securityRequirements")):
-        stated = security_of(card.get("authSchemes"))
-        if stated is not None:
-            card = {**card, "securitySchemes": stated.schemes, "security": stated.requirements}
+        declared = security_of(card.get("authSchemes"))
+        if declared is not None:
+            card = {**card, "securitySchemes": declared.schemes, "security": declared.requirements}
             card.pop("securityRequirements", None)
     completed = with_both_requirements(card)
     if schemes := completed.get("securitySchemes"):

@@ -120,12 +120,12 @@ def _interfaces_of(after: _Connection, before: _Connection, interfaces: list[Doc
             next(new for one, new in zip(ordered, moved, strict=True) if one is old) for old in interfaces
         ]
     known = {_address(one): one for one in reversed(ordered)}
-    kept = [
+    stored = [
         dict(known[address]) if address in known else _at({"protocolVersion": after.version}, address)
         for address in dict.fromkeys(after.addresses)
     ]
-    kept[0].update(version)
-    return kept
+    stored[0].update(version)
+    return stored
 
 
 def _address(interface: Document) -> Address:
@@ -138,13 +138,13 @@ def _at(interface: Document, address: Address) -> Document:
 
 def _with_changed_auth_schemes(written: Document, stored: Document) -> Document:
     listed, listed_before = written.get("authSchemes"), stored.get("authSchemes")
-    stated = {name for name in SECURITY if written.get(name) is not None}
-    if listed is None or not stated:
+    declared = {name for name in SECURITY if written.get(name) is not None}
+    if listed is None or not declared:
         return written
     # A requirement in either form: the document may state one of them only.
-    has_dropped = not (stated & {"security", "securityRequirements"}) and stored.get("security") is not None
+    has_dropped = not (declared & {"security", "securityRequirements"}) and stored.get("security") is not None
     is_list_changed = listed != listed_before
-    is_rest_changed = has_dropped or any(written[name] != stored.get(name) for name in stated)
+    is_rest_changed = has_dropped or any(written[name] != stored.get(name) for name in declared)
     if is_list_changed == is_rest_changed or not _lists_its_schemes(stored):
         return written
     return _without(written, SECURITY if is_list_changed else AUTH_SCHEMES)

@@ -96,8 +96,8 @@ class _Completion:
 
     def _add(self, holder: dict[str, Any], path: str, member: str, value: Any, source: str = "") -> None:
         """Set a member that is missing, null or empty; one of another kind is left for the checks to refuse."""
-        stated = holder.get(member)
-        if stated is None or (isinstance(stated, type(value)) and not stated):
+        declared = holder.get(member)
+        if declared is None or (isinstance(declared, type(value)) and not declared):
             holder[member] = value
             self.notes.append(
                 Trouble(

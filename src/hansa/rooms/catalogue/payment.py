@@ -89,8 +89,8 @@ def plain(rate: Decimal) -> str:
 
 def pricing_troubles(card_data: dict[str, Any]) -> Iterator[Trouble]:
     """Rates in the `pricing` block and in the payment extensions of an owner's card that are not in an allowed form."""
-    for path, stated in (("$.pricing", card_data.get("pricing")), *_stated_by_extensions(card_data)):
-        if isinstance(stated, dict) and stated.get("base_rate") is not None and not _is_plain(stated):
+    for path, declared in (("$.pricing", card_data.get("pricing")), *_stated_by_extensions(card_data)):
+        if isinstance(declared, dict) and declared.get("base_rate") is not None and not _is_plain(declared):
             yield Trouble(
                 f"{path}.base_rate",
                 "This member is digits with an optional fraction, without sign and exponent, 0 or more. Write it as a text"

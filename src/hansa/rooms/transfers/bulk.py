@@ -110,12 +110,12 @@ async def transfer_all_or_none(database: Database, payer: Payer, lines: Sequence
 async def _transfer_all(tx: Tx, payer: Payer, lines: Sequence[Line]) -> list[Outcome]:
     known = await idempotency.recall_each(tx, [line.request for line in lines])
     walk = _Walk()
-    for index, (line, kept) in enumerate(zip(lines, known, strict=True)):
-        if isinstance(kept, str):
-            walk.outcomes.append(_replayed(line, kept))
+    for index, (line, stored) in enumerate(zip(lines, known, strict=True)):
+        if isinstance(stored, str):
+            walk.outcomes.append(_replayed(line, stored))
             continue
         try:
-            await _require_cleared(tx, payer, index, line, kept)
+            await _require_cleared(tx, payer, index, line, stored)
         except (ledger.OrderRefused, _ApprovalMissing) as refusal:
             walk.refusal = refusal
             break

@@ -37,9 +37,9 @@ async def transfer_governed(
 
     Raises: the errors of `ledger.transfer`, `agents.clear_payment`, `agents.ask_owner` and `idempotency.recall`.
     """
-    if asked.request and (kept := await idempotency.recall(tx, asked.request)) is not None:
+    if asked.request and (stored := await idempotency.recall(tx, asked.request)) is not None:
         return ledger.OrderAnswer(
-            asked.render(ledger.Receipt.of_text(kept, asked.order.amount)), replayed=True
+            asked.render(ledger.Receipt.of_text(stored, asked.order.amount)), replayed=True
         )
     clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
     if clearance is agents.Clearance.NEEDS_APPROVAL:

@@ -80,8 +80,10 @@ async def try_once(
     )
 
     async def recalled_or_done(tx: Tx) -> Outcome | None:
-        if (kept := await recall(tx, repeatable)) is not None:
-            return model.model_validate_json(runtime.seal.open_under(sender.key, b64decode(kept), SEALED_FOR))
+        if (stored := await recall(tx, repeatable)) is not None:
+            return model.model_validate_json(
+                runtime.seal.open_under(sender.key, b64decode(stored), SEALED_FOR)
+            )
         outcome = await use_case(tx)
         if outcome is not None:
             sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)

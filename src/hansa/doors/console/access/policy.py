@@ -117,8 +117,8 @@ async def acting(request: Request) -> Acting:
     form = await read_form(request)
     person = await _person_of(request)
     if person is None:
-        kept = keep_form(runtime.seal, SealedForm(request.url.path, form.kept))
-        raise Diverted(form_page(request, "login.html", status=401, resume=kept, next="", notice="ended"))
+        stored = keep_form(runtime.seal, SealedForm(request.url.path, form.kept))
+        raise Diverted(form_page(request, "login.html", status=401, resume=stored, next="", notice="ended"))
     require_form_key(runtime.seal, person.developer.id, person.now, form.value(KEY_FIELD))
     return Acting(person, form)
 
@@ -126,8 +126,8 @@ async def acting(request: Request) -> Acting:
 async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acting)]) -> Acting:
     """Return the sender of this form, who gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
     if not sender.person.session.is_proved_recently:
-        kept = keep_form(sender.person.seal, SealedForm(request.url.path, sender.form.kept))
-        raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=kept))
+        stored = keep_form(sender.person.seal, SealedForm(request.url.path, sender.form.kept))
+        raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=stored))
     return sender
 
 

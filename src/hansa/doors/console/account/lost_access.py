@@ -93,10 +93,10 @@ async def set_password(_: Public, request: Request, form: OpenForm, db: Db, seal
         asked = form.read_as(people.SetPasswordIn)
         await people.set_forgotten_password(db, seal, setter, asked)
     except Refused as refusal:
-        kept = "" if isinstance(refusal, Unauthorized) else token
+        stored = "" if isinstance(refusal, Unauthorized) else token
         refused = form.refused(refusal)
         return form_page(
-            request, "account/new-password.html", refused, status=refusal.status, password_token=kept
+            request, "account/new-password.html", refused, status=refusal.status, password_token=stored
         )
     return see_other("/login?notice=password")
 

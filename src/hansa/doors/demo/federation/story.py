@@ -256,15 +256,15 @@ class _Story:
 
 def do_agree(pairs: dict[str, list[dict[str, Any]]]) -> bool:
     """Return whether the units that one registry states to have sent are those that the other states to have received."""
-    stated = {
+    declared = {
         (name, pair["peer"], pair["currency"]): (pair["out"], pair["in"])
         for name, listed in pairs.items()
         for pair in listed
         if (pair["out"], pair["in"]) != ("0", "0")
     }
     return all(
-        stated.get((peer, name, currency)) == (received, sent)
-        for (name, peer, currency), (sent, received) in stated.items()
+        declared.get((peer, name, currency)) == (received, sent)
+        for (name, peer, currency), (sent, received) in declared.items()
     )
 
 

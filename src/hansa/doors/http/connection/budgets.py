@@ -112,19 +112,19 @@ class Budgets:
         return self._admissions.reads if method in {"GET", "HEAD"} else None
 
     def _prepared_for_direct(self, method: str, path: str) -> tuple[bytes, bytes]:
-        kept = self._refusals.get((method, path))
-        if kept is None:
-            kept = self._refusals[method, path] = self._prepared(method, path)
-        return kept
+        stored = self._refusals.get((method, path))
+        if stored is None:
+            stored = self._refusals[method, path] = self._prepared(method, path)
+        return stored
 
     def _prepared_for_others(self, method: str, path: str) -> tuple[bytes, bytes]:
-        kept = self._refusals_of_others.get((method, path))
-        if kept is None:
-            kept = self._prepared(method, path)
+        stored = self._refusals_of_others.get((method, path))
+        if stored is None:
+            stored = self._prepared(method, path)
             if len(self._refusals_of_others) >= REFUSALS_KEPT:
                 self._refusals_of_others.clear()
-            self._refusals_of_others[method, path] = kept
-        return kept
+            self._refusals_of_others[method, path] = stored
+        return stored
 
     def _prepared(self, method: str, path: str) -> tuple[bytes, bytes]:
         retry = {"Retry-After": str(RETRY_AFTER_SECONDS)}

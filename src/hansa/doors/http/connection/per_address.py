@@ -86,7 +86,7 @@ class AddressCounts:
         if opened is None:
             if len(self._opened) >= ADDRESSES_MAX:
                 begun = now - SOCKETS_SPARE / SOCKETS_PER_SECOND
-                self._opened = {one: kept for one, kept in self._opened.items() if kept.at > begun}
+                self._opened = {one: stored for one, stored in self._opened.items() if stored.at > begun}
             if len(self._opened) < ADDRESSES_MAX:
                 self._opened[address] = _Opened(1, now)
             return True
@@ -120,7 +120,7 @@ class AddressCounts:
     def _forget_ended(self) -> None:
         if len(self._refusals) >= ADDRESSES_MAX:
             now = self._now()
-            self._refusals = {one: kept for one, kept in self._refusals.items() if kept.ends_at > now}
+            self._refusals = {one: stored for one, stored in self._refusals.items() if stored.ends_at > now}
 
     def leave(self, address: str, *, is_socket: bool = False) -> None:
         """Count one connection less."""

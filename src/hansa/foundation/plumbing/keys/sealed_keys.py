@@ -24,8 +24,8 @@ _IN_A_MODULE = b"hansa: Ed25519 key in the module "
 def close_key(seal: Seal, key: Ed25519PrivateKey, purpose: str) -> bytes:
     """The sealed key, which opens for the same purpose only."""
     if isinstance(key, ModuleKey):
-        stated = f"{key.public_key().public_bytes_raw().hex()} {key.address.text}"
-        return seal.close(_IN_A_MODULE + stated.encode(), purpose)
+        declared = f"{key.public_key().public_bytes_raw().hex()} {key.address.text}"
+        return seal.close(_IN_A_MODULE + declared.encode(), purpose)
     return seal.close(key.private_bytes_raw(), purpose)
 
 

@@ -95,14 +95,14 @@ def _stated_data_dir(option: Path | None) -> Path:
 def _effective(settings: Settings, data_dir: Path | None) -> Iterator[EffectiveSetting]:
     file = applied_file()
     from_file = frozenset[str]() if file is None else frozenset(name.upper() for name in file.names)
-    stated = {name.upper() for name in os.environ}
+    declared = {name.upper() for name in os.environ}
 
     def source_of(name: str) -> Source:
         if name == "HANSA_DATA_DIR" and data_dir is not None:
             return "option"
         if name in from_file:
             return "file"
-        return "environment" if name in stated else "default"
+        return "environment" if name in declared else "default"
 
     for member, value in settings.model_dump(mode="json").items():
         name = str(Settings.model_fields[member].validation_alias or member).upper()

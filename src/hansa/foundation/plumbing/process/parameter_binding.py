@@ -141,8 +141,10 @@ def _model_of(hint: Any) -> type[BaseModel] | None:
     """The model of a body; also of one that may be absent, `Model | None`."""
     if _is_model(hint):
         return hint
-    stated = [one for one in get_args(hint) if one is not NoneType]
-    return stated[0] if isinstance(hint, UnionType) and len(stated) == 1 and _is_model(stated[0]) else None
+    declared = [one for one in get_args(hint) if one is not NoneType]
+    return (
+        declared[0] if isinstance(hint, UnionType) and len(declared) == 1 and _is_model(declared[0]) else None
+    )
 
 
 def _is_of_the_request(hint: Any) -> bool:

@@ -74,12 +74,12 @@ def examine_settings_file(path: Path) -> tuple[dict[str, str], list[str]]:
         return found, [str(fault)]
     faults = []
     for number, line in enumerate(text.splitlines(), 1):
-        stated = line.strip()
-        if not stated or stated[0] in "#;":
+        declared = line.strip()
+        if not declared or declared[0] in "#;":
             continue
         at = f"{path}, line {number}"
         try:
-            name, value = _assignment(stated, at)
+            name, value = _assignment(declared, at)
         except BadSetting as fault:
             faults.append(str(fault))
             continue

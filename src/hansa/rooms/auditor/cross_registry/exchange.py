@@ -59,18 +59,18 @@ async def _compare(runtime: Runtime, peer: federation.PeerRecord, turns: asyncio
         read_at = await runtime.database.query(clock.now)
         before = await runtime.database.read_replicated(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
         try:
-            stated = await _request_totals(runtime, peer, before)
+            declared = await _request_totals(runtime, peer, before)
         except (federation.mailbox.PeerUnavailable, StatementRefused) as error:
             _log.info("totals could not be compared", peer=ledger_id, error=str(error))
             return
         after = await runtime.database.read(lambda tx: own_totals(tx, spiffe_id, ledger_id, book))
-        exact = await _compare_at_place(runtime, peer, stated)
-    found = compare(before, stated, after).at_least(exact.found.plus(stated.judged))
-    swapped = compare_swaps(before, stated, after)
+        exact = await _compare_at_place(runtime, peer, declared)
+    found = compare(before, declared, after).at_least(exact.found.plus(declared.judged))
+    swapped = compare_swaps(before, declared, after)
 
     async def keep(tx: Tx) -> None:
-        await store.keep(tx, ledger_id, stated, found, exact=exact, read_at=read_at)
-        await store.keep_swaps(tx, ledger_id, stated, swapped)
+        await store.keep(tx, ledger_id, declared, found, exact=exact, read_at=read_at)
+        await store.keep_swaps(tx, ledger_id, declared, swapped)
 
     await runtime.database.transaction(keep)
     for currency, differing in [(book.currency, found), *swapped.items()]:
@@ -124,10 +124,10 @@ async def _request_totals(runtime: Runtime, peer: federation.PeerRecord, own: To
         raise StatementRefused("the answer has not one message")
     (message,) = answers
     peer = await federation.with_present_keys(runtime, peer, answers)
-    stated, answered = read_statement(message, peer, reader=own_id(runtime))
+    declared, answered = read_statement(message, peer, reader=own_id(runtime))
     if answered != nonce:
         raise StatementRefused("the statement is an answer to another question")
-    return stated
+    return declared
 
 
 def own_id(runtime: Runtime) -> str:

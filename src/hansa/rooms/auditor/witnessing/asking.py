@@ -176,11 +176,11 @@ def _cosigned_in(lines: str, growth: Growth, witness: Witness) -> Cosigned:
     text = log.text_of(growth.note)
     found = [one for key in witness.keys if (one := find_cosignature(lines, text, key)) is not None]
     latest = int(time()) + AHEAD_MAX_SECONDS
-    kept = [(timestamp, line) for timestamp, line in found if timestamp <= latest]
-    if not kept:
+    stored = [(timestamp, line) for timestamp, line in found if timestamp <= latest]
+    if not stored:
         raise _Declined(f"Its answer has no valid cosignature{' of this time' if found else ''}.")
-    signed_at = max(timestamp for timestamp, _ in kept)
-    return Cosigned(witness.name, growth.size, [line for _, line in kept], signed_at)
+    signed_at = max(timestamp for timestamp, _ in stored)
+    return Cosigned(witness.name, growth.size, [line for _, line in stored], signed_at)
 
 
 def _named_size(answer: Answer) -> int:

@@ -88,12 +88,12 @@ class _Consistency(msgspec.Struct):
 
 async def peer_witnesses(tx: Tx) -> list[Witness]:
     """The active peers that are witnesses of the own log: those that have been peers for the longest time."""
-    kept = {one.ledger_id: one for one in await store.peer_logs(tx)}
+    stored = {one.ledger_id: one for one in await store.peer_logs(tx)}
     found: list[Witness] = []
     for peer in sorted(await federation.peers(tx), key=attrgetter("id")):
         if len(found) == PEERS_ASKED_MAX:
             break
-        known = kept.get(peer.ledger_id or "")
+        known = stored.get(peer.ledger_id or "")
         if peer.is_open and known is not None and known.witness_keys:
             address = f"{peer.registry_url.rstrip('/')}{WITNESS_PATH}"
             found.append(Witness(tuple(known.witness_keys), address, peer))
@@ -191,10 +191,10 @@ PEER_KEYS = LeasedKind(
 async def _keep_keys(runtime: Runtime, peer: federation.PeerRecord, witness: _Witness | None) -> bool:
     """Return whether the keys were read."""
     began = await runtime.database.query(clock.now)
-    kept = await _read_keys(runtime, peer, witness)
-    if kept is None:
+    stored = await _read_keys(runtime, peer, witness)
+    if stored is None:
         return False
-    await runtime.database.execute(lambda tx: store.keep_peer_log(tx, kept, began))
+    await runtime.database.execute(lambda tx: store.keep_peer_log(tx, stored, began))
     return True
 
 
@@ -284,11 +284,11 @@ async def _growth(
     """The log's own answer about an older size, under a checkpoint that it signed."""
     answer = await _get(runtime, author, f"/log/consistency?old_size={old_size}")
     try:
-        stated = None if answer is None else msgspec.json.decode(answer.body, type=_Consistency)
-        if stated is None:
+        declared = None if answer is None else msgspec.json.decode(answer.body, type=_Consistency)
+        if declared is None:
             return None
-        now = log.read_checkpoint(stated.checkpoint, public_keys)
-        return Growth(now.size, now.root, [log.read_hash(one) for one in stated.hashes])
+        now = log.read_checkpoint(declared.checkpoint, public_keys)
+        return Growth(now.size, now.root, [log.read_hash(one) for one in declared.hashes])
     except (msgspec.DecodeError, log.BadCheckpoint):
         return None
 

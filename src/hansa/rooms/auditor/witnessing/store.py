@@ -269,10 +269,10 @@ async def seen(tx: Tx, origin: str) -> Seen | None:
 
 async def keep_fork(tx: Tx, fork: Fork) -> bool:
     """Keep both copies, once; whether they were not kept before."""
-    kept = await tx.fetchval(
+    stored = await tx.fetchval(
         _KEEP_FORK, fork.origin, fork.kind, fork.own_note, fork.other_note, fork.other_witness
     )
-    return kept is not None
+    return stored is not None
 
 
 async def forks_found(tx: Tx, most: int) -> list[StoredFork]:

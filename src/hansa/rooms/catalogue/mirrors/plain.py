@@ -75,8 +75,8 @@ def _flags_agree(card: dict[str, Any]) -> bool:
     if type(capabilities) is not dict:
         return False
     for old, new in FLAGS:
-        stated = (capabilities if len(old) > 1 else card).get(old[-1], False)
-        if type(stated) is not bool or stated is not (capabilities.get(new[-1]) is True):
+        declared = (capabilities if len(old) > 1 else card).get(old[-1], False)
+        if type(declared) is not bool or declared is not (capabilities.get(new[-1]) is True):
             return False
     return True
 

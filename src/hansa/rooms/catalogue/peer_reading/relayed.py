@@ -115,24 +115,24 @@ async def _judged(relay: _Relay, page: RelayedPage) -> list[Brought]:
     peers = await database.read(federation.peers)
     near = {peer.ledger_id for peer in peers if peer.is_member}
     may_be_read = {peer.id for peer in peers if peer.is_open}
-    kept = {home.ledger_id: home for home in await database.read(known_homes)}
+    stored = {home.ledger_id: home for home in await database.read(known_homes)}
     turns = asyncio.Semaphore(HOMES_AT_ONCE)
 
     async def judged(stated: DeclaredHome) -> Brought:
         async with turns:
-            home = await _home(relay, stated, kept.get(stated.ledger_id))
+            home = await _home(relay, stated, stored.get(stated.ledger_id))
             return await _judge_home(relay, stated, home, page.items[stated.ledger_id])
 
     declared_homes = [page.homes[ledger_id] for ledger_id in page.items if ledger_id not in near]
-    room = HOMES_PER_RELAY_MAX - sum(home.peer_id == relay.peer.id for home in kept.values())
-    for beyond in [stated for stated in declared_homes if stated.ledger_id not in kept][max(0, room) :]:
+    room = HOMES_PER_RELAY_MAX - sum(home.peer_id == relay.peer.id for home in stored.values())
+    for beyond in [stated for stated in declared_homes if stated.ledger_id not in stored][max(0, room) :]:
         page.refused["homes_too_many"] += len(page.items[beyond.ledger_id])
         declared_homes.remove(beyond)
     return await asyncio.gather(
         *(
             judged(stated)
             for stated in declared_homes
-            if _is_nearest(stated, relay.peer, kept.get(stated.ledger_id), may_be_read)
+            if _is_nearest(stated, relay.peer, stored.get(stated.ledger_id), may_be_read)
         )
     )
 
@@ -254,8 +254,8 @@ async def _apply_home(tx: Tx, relay: _Relay, brought: Brought) -> SyncOutcome:
     await _count(tx, relay.peer, refused)
     mode = settings.enforcement_propagation_mode
     if mode != "off":
-        stated = [(item["did"], item["version"], item["status"]) for item in judged.items]
-        await store.state(tx, home.ledger_id, stated, mode)
+        declared = [(item["did"], item["version"], item["status"]) for item in judged.items]
+        await store.state(tx, home.ledger_id, declared, mode)
     if settings.relay_cards:
         await store.keep_items(tx, home.ledger_id, judged.items)
     return SyncOutcome(changed=result.written, hidden=result.hidden, refused=_named(refused))

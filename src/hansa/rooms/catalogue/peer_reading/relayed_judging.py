@@ -31,10 +31,10 @@ class JudgedItems(msgspec.Struct):
 def judge_relayed_page(body: bytes, limit: int, own_trust_domain: str) -> RelayedPage:
     """The page that these bytes are, its homes one hop farther than from the relay. Raises: PageRefused."""
     page = read_envelope(body, limit)
-    stated = page.get("homes")
-    if not isinstance(stated, list) or len(stated) > HOMES_MAX:
+    declared = page.get("homes")
+    if not isinstance(declared, list) or len(declared) > HOMES_MAX:
         raise PageRefused("page_unreadable")
-    homes = {home.ledger_id: home for home in map(_home, stated)}
+    homes = {home.ledger_id: home for home in map(_home, declared)}
     items: dict[str, list[Any]] = {}
     refused: Counter[str] = Counter()
     for item in page["items"]:

@@ -244,9 +244,9 @@ def _visit(row: asyncpg.Record, job: Job) -> Visit:
 
 
 def _addresses(row: asyncpg.Record) -> Addresses:
-    stated: list[dict[str, Any]] = json.loads(row["interfaces"] or "[]")
+    declared: list[dict[str, Any]] = json.loads(row["interfaces"] or "[]")
     interfaces = (
         Interface(one["url"], one.get("protocolBinding", ""), one.get("protocolVersion", ""))
-        for one in stated
+        for one in declared
     )
     return Addresses(row["host"], tuple(interfaces))

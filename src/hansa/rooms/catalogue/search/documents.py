@@ -91,8 +91,8 @@ def register_analyzers(index: tantivy.Index) -> None:
 
 def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
     """The document of a card that may be found."""
-    stated = None if card.pricing is None else json.loads(card.pricing)
-    price = sorted_price(stated)
+    declared = None if card.pricing is None else json.loads(card.pricing)
+    price = sorted_price(declared)
     is_foreign = card.settlement_currency != own_currency
     grade = grade_of(card.verified_jobs).grade if card.source_registry is None else 0
     name, skills = words_of(card.name), words_of(card.skills_text)
@@ -108,7 +108,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "did": [] if card.did is None else [card.did.lower(), card.did.lower().rpartition(":")[2]],
         "flag": _flags(card, is_foreign=is_foreign),
         "origin": card.source_registry or LOCAL_ORIGIN,
-        "pricing": "paid" if is_paid(stated) else "free",
+        "pricing": "paid" if is_paid(declared) else "free",
         "tag": card.tags,
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
         "jobs": _ranked(card, _jobs(card)),

@@ -43,11 +43,11 @@ class Answers:
     async def answer(self, search_query: SearchQuery, render: Render) -> bytes:
         """The answer to a search. Raises: SearchNotReady, Unavailable."""
         hits = await self._searcher.hits(search_query)
-        kept = self._kept.get((render, search_query))
+        stored = self._kept.get((render, search_query))
         # The hits are remembered until the index changes: they are the same object or they are others.
-        if kept is not None and kept.hits is hits and kept.versions == await self._versions_of(hits):
+        if stored is not None and stored.hits is hits and stored.versions == await self._versions_of(hits):
             self._kept.move_to_end((render, search_query))
-            return kept.body
+            return stored.body
         discovery, versions = await read_found(self._database, hits)
         body = render(discovery, search_query)
         self._keep((render, search_query), _Kept(hits, versions, body))

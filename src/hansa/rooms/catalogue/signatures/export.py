@@ -44,9 +44,9 @@ class CardExporter:
         """The signed card of an agent of this registry, as JSON. Raises: CardUnknown, KeyDoesNotOpen, Unavailable."""
         key = await self._signatory.present_key()
         state = await self._database.query(lambda tx: store.exported_state(tx, did))
-        kept = self._kept.get(_name(_require_exported(state, key), key))
-        if kept is not None:
-            return kept
+        stored = self._kept.get(_name(_require_exported(state, key), key))
+        if stored is not None:
+            return stored
         state, card = await self._database.read(lambda tx: _state_and_card(tx, did))
         known = _require_exported(state, key)
         if known.card_bytes > SIGNED_ASIDE_BYTES:

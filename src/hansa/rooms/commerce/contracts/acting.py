@@ -32,8 +32,8 @@ class ContractActs(msgspec.Struct, frozen=True):
 
     def of(self, agent: Agent, route: str, body: RequestBody | None = None) -> "ContractAct":
         """The act that the agent requests by `route`."""
-        stated = None if body is None else body.model_dump(mode="json")
-        request = Repeatable(agent.did, route, self.key, stated) if self.key else None
+        declared = None if body is None else body.model_dump(mode="json")
+        request = Repeatable(agent.did, route, self.key, declared) if self.key else None
         return ContractAct(agent, request, self.runtime, self.writes)
 
 
@@ -86,8 +86,8 @@ class ContractAct(msgspec.Struct, frozen=True):
     async def _recalled_or_done(
         self, tx: Tx, act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]]
     ) -> tuple[str | Begun, bool] | agents.Approval:
-        if self.request is not None and (kept := await idempotency.recall(tx, self.request)) is not None:
-            return self._kept(kept), True
+        if self.request is not None and (stored := await idempotency.recall(tx, self.request)) is not None:
+            return self._kept(stored), True
         outcome = await act(tx)
         if isinstance(outcome, agents.Approval):
             return outcome

@@ -92,8 +92,8 @@ class Terms(msgspec.Struct, frozen=True):
     @property
     def dates(self) -> list[datetime]:
         """The dates in the order in which they apply."""
-        stated = [*(milestone.due for milestone in self.milestones), self.submit_by, self.review_by]
-        return [date for date in stated if date is not None]
+        declared = [*(milestone.due for milestone in self.milestones), self.submit_by, self.review_by]
+        return [date for date in declared if date is not None]
 
 
 class Contract(msgspec.Struct, frozen=True):

@@ -119,9 +119,9 @@ async def carry_out(
         await _judged_proposals(tx, proposals, statuses, settings.settlement_currency),
     )
     answers = {act: contract_json(one, settings) for act, one in shown.items()}
-    kept = [(act.request, answer) for act, answer in answers.items() if act.request is not None]
-    if kept:
-        await idempotency.remember_each(tx, kept)
+    stored = [(act.request, answer) for act, answer in answers.items() if act.request is not None]
+    if stored:
+        await idempotency.remember_each(tx, stored)
     return done | {act: ledger.OrderAnswer(answer, replayed=False) for act, answer in answers.items()}
 
 

@@ -36,10 +36,10 @@ class Begun(msgspec.Struct, frozen=True):
     def of_text(cls, text: str) -> "Begun | None":
         """Read the remembered payment; None where the text is an answer."""
         try:
-            kept = msgspec.json.decode(text, type=_Kept)
+            stored = msgspec.json.decode(text, type=_Kept)
         except msgspec.ValidationError:
             return None
-        return cls(kept.contract_id, kept.crossing)
+        return cls(stored.contract_id, stored.crossing)
 
 
 async def answer_when_decided(runtime: Runtime, begun: Begun) -> str:

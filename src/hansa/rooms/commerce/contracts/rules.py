@@ -71,13 +71,13 @@ def with_requirement(terms: Terms) -> Terms:
 
     Raises: TermsInvalid, where another proposal states a requirement.
     """
-    stated = {"provider_bond_min": terms.provider_bond, "provider_jobs_min": terms.provider_jobs}
+    declared = {"provider_bond_min": terms.provider_bond, "provider_jobs_min": terms.provider_jobs}
     if not terms.is_open_and_funded:
-        for member, value in stated.items():
+        for member, value in declared.items():
             if value is not None:
                 raise TermsInvalid(f"{member} is for funded proposals without provider_did.", field=member)
         return terms
-    if any(value is not None for value in stated.values()):
+    if any(value is not None for value in declared.values()):
         return terms
     return replace(terms, provider_bond=default_bond(terms.amount))
 

@@ -79,9 +79,9 @@ async def read_abroad(
         key = _key(peer, did, contract_id)
         await runtime.database.transaction(lambda tx: store.forget(tx, key))
         raise
-    stated = _as_stated(found, did)
-    if stated is not None:
-        await _keep_own(runtime, peer, stated, is_relayed=False)
+    declared = _as_stated(found, did)
+    if declared is not None:
+        await _keep_own(runtime, peer, declared, is_relayed=False)
     return found
 
 
@@ -117,9 +117,9 @@ async def _settle(runtime: Runtime, begun: _Accepting) -> bool:
         found = None
     except Refused:
         return False
-    stated = None if found is None else _as_stated(found, did)
-    if stated is not None and stated.status is not Status.PROPOSED:
-        await _keep_own(runtime, begun.peer, stated, is_relayed=True)
+    declared = None if found is None else _as_stated(found, did)
+    if declared is not None and declared.status is not Status.PROPOSED:
+        await _keep_own(runtime, begun.peer, declared, is_relayed=True)
     else:
         await runtime.database.transaction(lambda tx: store.note_not_accepted(tx, begun.key, begun.since))
     return True

@@ -63,8 +63,8 @@ async def relay_act_of_peer(
     }
     repeatable = None
     if body.act != "read":
-        stated = body.model_dump(mode="json")
-        repeatable = Repeatable(caller.spiffe_id, ROUTE, str(body.request_id), stated)
+        declared = body.model_dump(mode="json")
+        repeatable = Repeatable(caller.spiffe_id, ROUTE, str(body.request_id), declared)
     return await once(runtime.database, repeatable, done[body.act])
 
 
@@ -89,15 +89,15 @@ async def keep_stated_contract(
 ) -> StatementOut:
     """Keep a copy of a contract of the calling registry with an agent of this one, and notify the agent's owner of its moves."""
     caller.require_open()
-    stated = body.contract
-    await writes.admit(stated.contractor_did)
+    declared = body.contract
+    await writes.admit(declared.contractor_did)
     runtime = runtime_of(request)
     peer = await runtime.database.query(lambda tx: federation.peer_by_id(tx, caller.id))
     try:
-        await keep_stated(runtime, peer, stated)
+        await keep_stated(runtime, peer, declared)
     except ContractOfAnother:
         await runtime.database.transaction(
             lambda tx: federation.count_refusal(tx, peer.id, "foreign_namespace")
         )
         raise
-    return StatementOut(contract_id=stated.id, provider_did=stated.provider_did)
+    return StatementOut(contract_id=declared.id, provider_did=declared.provider_did)

@@ -75,8 +75,8 @@ async def dispute_federated_contract(
 ) -> DisputeOut:
     """File a dispute about a contract that a peer holds; it is filed there, and stops the contract."""
     await writes.admit(agent.did)
-    stated = body.model_dump(mode="json", exclude={"contractor_registry"}, exclude_none=True)
-    act = RelayedAct(contract_id, "dispute", {**stated, "contract_id": contract_id})
+    declared = body.model_dump(mode="json", exclude={"contractor_registry"}, exclude_none=True)
+    act = RelayedAct(contract_id, "dispute", {**declared, "contract_id": contract_id})
     runtime = runtime_of(request)
     peer = await keeper_of(runtime, body.contractor_registry)
     return await relay(runtime, peer, agent.did, act, DisputeOut, key=key)

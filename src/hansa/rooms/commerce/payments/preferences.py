@@ -21,8 +21,8 @@ async def _preferred(
     ] = None,
 ) -> int | None:
     """The seconds to wait of all the Prefer headers of a request."""
-    stated = request.headers.getlist("prefer")
-    return wait_seconds(", ".join(stated)) if stated else None
+    declared = request.headers.getlist("prefer")
+    return wait_seconds(", ".join(declared)) if declared else None
 
 
 WaitSeconds = Annotated[int | None, Depends(_preferred)]

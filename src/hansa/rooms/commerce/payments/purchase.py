@@ -204,13 +204,13 @@ class Purchases:
         """A purchase that was begun under this key before. Raises: KeyInProgress, AnswerUnreadable."""
         token = await store.find(tx, token_id)
         assert token is not None, "tokens are not deleted"
-        kept = await idempotency.recall(tx, _answer_of(request))
-        if kept is None:
+        stored = await idempotency.recall(tx, _answer_of(request))
+        if stored is None:
             if token.status in rules.OPEN:
                 raise KeyInProgress
             return Purchase(token, None)
         try:
-            opened = json.loads(self._runtime.seal.open_under(request.key, b64decode(kept), SEALED_FOR))
+            opened = json.loads(self._runtime.seal.open_under(request.key, b64decode(stored), SEALED_FOR))
         except BadSeal:
             raise AnswerUnreadable from None
         return Purchase(token, ServiceAnswer(**{**opened, "outcome": Outcome(opened["outcome"])}))

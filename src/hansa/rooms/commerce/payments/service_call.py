@@ -113,9 +113,9 @@ def read_answer(answer: Answer) -> ServiceAnswer:
 
 
 def _outcome(answer: Answer, result: Any) -> Outcome:
-    stated = answer.headers.get(OUTCOME_HEADER)
-    if stated in {Outcome.DELIVERED.value, Outcome.FAILED.value}:
-        return Outcome(stated)
+    declared = answer.headers.get(OUTCOME_HEADER)
+    if declared in {Outcome.DELIVERED.value, Outcome.FAILED.value}:
+        return Outcome(declared)
     if answer.status in UNKNOWN_STATUSES:
         return Outcome.UNKNOWN
     is_done = result is not None and _state_of(result) not in UNDONE

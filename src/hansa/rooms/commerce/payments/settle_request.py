@@ -39,8 +39,8 @@ async def authorize_alone(
     order, request = answer.order, answer.request
 
     async def act(tx: Tx) -> ledger.OrderAnswer | agents.Approval:
-        if request and (kept := await idempotency.recall(tx, request)) is not None:
-            return ledger.OrderAnswer(answer.repeated(kept), replayed=True)
+        if request and (stored := await idempotency.recall(tx, request)) is not None:
+            return ledger.OrderAnswer(answer.repeated(stored), replayed=True)
         # After the recall: a repeated request gets its answer although the quote is used, or over by then.
         quoted = await read_quote(tx, agent.did, order, quote_token) if quote_token is not None else None
         presented = Presented(capability_token, request.scope if request else None, quoted)

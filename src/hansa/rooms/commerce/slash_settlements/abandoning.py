@@ -11,8 +11,8 @@ from .settlement import Direction, Status
 
 async def end_with(tx: Tx, peer: str) -> None:
     """End every settlement with the peer of this SPIFFE id, whose pair is locked."""
-    for kept in await store.lock_open(tx, peer):
-        after = protocol.on_abandon(kept.settlement)
-        await store.write(tx, kept.settlement_id, after)
-        if after.direction is Direction.AWARDED and kept.settlement.status is Status.SLASHED:
-            await journal.append(tx, compensation_refused(kept, after))
+    for stored in await store.lock_open(tx, peer):
+        after = protocol.on_abandon(stored.settlement)
+        await store.write(tx, stored.settlement_id, after)
+        if after.direction is Direction.AWARDED and stored.settlement.status is Status.SLASHED:
+            await journal.append(tx, compensation_refused(stored, after))

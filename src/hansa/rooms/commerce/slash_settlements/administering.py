@@ -26,10 +26,10 @@ class SettlementFilter(msgspec.Struct, frozen=True):
 
 async def read_settlement(tx: Tx, settlement_id: int) -> Kept:
     """One settlement. Raises: SettlementUnknown."""
-    kept = await store.find(tx, settlement_id)
-    if kept is None:
+    stored = await store.find(tx, settlement_id)
+    if stored is None:
         raise SettlementUnknown
-    return kept
+    return stored
 
 
 async def read_evidence(tx: Tx, settlement_id: int) -> list[str]:
@@ -49,20 +49,22 @@ async def list_settlements(tx: Tx, filters: SettlementFilter) -> tuple[list[Kept
 
 async def approve(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
     """Let the slash be applied. Raises: SettlementUnknown, agents.AgentOfCaller, SettlementDecided."""
-    kept = await _pending(tx, administrator, settlement_id)
+    stored = await _pending(tx, administrator, settlement_id)
     await record_admin_act(tx, administrator, act="settlement.approve", subject=str(settlement_id))
-    await store.write(tx, settlement_id, protocol.approved(kept.settlement))
+    await store.write(tx, settlement_id, protocol.approved(stored.settlement))
     await order_slash(tx, settlement_id)
     return await read_settlement(tx, settlement_id)
 
 
 async def reject(tx: Tx, administrator: Developer, settlement_id: int, reason: str) -> Kept:
     """Refuse the slash; the peer gets the reason. Raises: SettlementUnknown, agents.AgentOfCaller, SettlementDecided."""
-    kept = await _pending(tx, administrator, settlement_id)
+    stored = await _pending(tx, administrator, settlement_id)
     await record_admin_act(
         tx, administrator, act="settlement.reject", subject=str(settlement_id), reason=reason
     )
-    await store.write(tx, settlement_id, protocol.rejected(kept.settlement, reason), store.Written(send=True))
+    await store.write(
+        tx, settlement_id, protocol.rejected(stored.settlement, reason), store.Written(send=True)
+    )
     return await read_settlement(tx, settlement_id)
 
 
@@ -86,10 +88,10 @@ async def _require_of_others(tx: Tx, administrator: Developer, kept: Kept) -> No
 
 
 async def _pending(tx: Tx, administrator: Developer, settlement_id: int) -> Kept:
-    kept = await store.find(tx, settlement_id, lock=True)
-    if kept is None:
+    stored = await store.find(tx, settlement_id, lock=True)
+    if stored is None:
         raise SettlementUnknown
-    await _require_of_others(tx, administrator, kept)
-    if not protocol.may_be_decided(kept.settlement, await clock.seconds(tx)):
-        raise SettlementDecided(context={"status": kept.settlement.status.value})
-    return kept
+    await _require_of_others(tx, administrator, stored)
+    if not protocol.may_be_decided(stored.settlement, await clock.seconds(tx)):
+        raise SettlementDecided(context={"status": stored.settlement.status.value})
+    return stored

@@ -101,9 +101,9 @@ async def _issue(
     await store.write(tx, settlement_id, after, store.Written(tx_id=issued, compensated=owed))
     issued_here = Compensated(settlement_id, peer.ledger_id, owed, issued)
     await journal.append(tx, minted(after, issued_here, settings))
-    kept = await store.find(tx, settlement_id)
-    assert kept is not None
-    await store.record(tx, kept, after)
+    stored = await store.find(tx, settlement_id)
+    assert stored is not None
+    await store.record(tx, stored, after)
     await store.show_paid(tx, settlement_id, in_seconds=SHOWN_AFTER_SECONDS)
 
 

@@ -71,9 +71,9 @@ async def _confirmation(tx: Tx, exchange: Exchange, asked: SettlementRequest) ->
     settlement_id = await take_request(tx, request, exchange.runtime.settings)
     if settlement_id is None:
         return None
-    kept = await store.find(tx, settlement_id)
-    assert kept is not None
-    return await _stated(tx, kept)
+    stored = await store.find(tx, settlement_id)
+    assert stored is not None
+    return await _stated(tx, stored)
 
 
 async def _stated(tx: Tx, kept: Kept) -> Confirmation:
@@ -148,7 +148,7 @@ async def _due(
     for direction in directions:
         due = await runtime.database.transaction(partial(_take_due, peer=name, direction=direction))
         if due:
-            return [await _statement(runtime, kept) for kept in due]
+            return [await _statement(runtime, stored) for stored in due]
     return ()
 
 

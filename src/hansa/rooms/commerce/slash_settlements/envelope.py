@@ -219,9 +219,9 @@ def own_award(text: str, own_keys: Mapping[str, bytes]) -> SignedAward:
 
 
 def _read(text: str, keys: Mapping[str, bytes], shape: Any) -> Any:
-    stated = ENVELOPE.verify_as(text, keys, shape)
+    declared = ENVELOPE.verify_as(text, keys, shape)
     try:
-        return stated.message(text)
+        return declared.message(text)
     except NotAnAmount as error:
         raise MalformedMessage("amount") from error
 
@@ -325,7 +325,7 @@ def _places(positions: transfers.Message) -> dict[str, Any]:
 
 
 def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -> str:
-    stated = {
+    declared = {
         "kind": KIND,
         "dispute_id": claim.dispute_id,
         "defendant_did": claim.defendant_did,
@@ -333,4 +333,4 @@ def _signed(key: federation.SigningKey, claim: Claim, members: dict[str, Any]) -
         "amount": format_amount(claim.amount),
         "currency": claim.currency,
     }
-    return ENVELOPE.sign(key, {**stated, **members})
+    return ENVELOPE.sign(key, {**declared, **members})

@@ -65,9 +65,9 @@ async def _take_shown(tx: Tx, request: Request, known: Kept | None, shown: Outco
 
 async def order_slash(tx: Tx, settlement_id: int) -> None:
     """Let the slash be applied once the transaction has committed; no other slash rests on the same payment."""
-    kept = await store.find(tx, settlement_id)
-    assert kept is not None
-    await defendant_payments.use(tx, kept)
+    stored = await store.find(tx, settlement_id)
+    assert stored is not None
+    await defendant_payments.use(tx, stored)
     await jobs.enqueue(tx, SLASHES, str(settlement_id), {"settlement_id": settlement_id})
 
 
@@ -84,28 +84,28 @@ async def take_outcome(
     outcome = confirmation.outcome
     if not await transfers.observe_in_chain(tx, peer.spiffe_id, confirmation.positions, store.reopen):
         return None
-    kept = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
-    if kept is None:
+    stored = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
+    if stored is None:
         return None
-    after = protocol.on_outcome(kept.settlement, outcome)
-    if after == kept.settlement:
-        if kept.row["next_at"] is not None and protocol.agrees(after, outcome):
-            await store.write(tx, kept.settlement_id, after)
-        elif kept.row["next_at"] is not None and protocol.is_uncollected(after, outcome):
-            await store.note_uncollected(tx, kept.settlement_id)
+    after = protocol.on_outcome(stored.settlement, outcome)
+    if after == stored.settlement:
+        if stored.row["next_at"] is not None and protocol.agrees(after, outcome):
+            await store.write(tx, stored.settlement_id, after)
+        elif stored.row["next_at"] is not None and protocol.is_uncollected(after, outcome):
+            await store.note_uncollected(tx, stored.settlement_id)
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
     due = Owed(after.claim.complainant_did, owed, reference)
     issued = await compensate(tx, peer, due, settings) if owed else None
     more = store.Written(tx_id=issued, outcome=confirmation.text, compensated=owed or None)
-    await store.write(tx, kept.settlement_id, after, more)
+    await store.write(tx, stored.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
     if after.status is Status.SETTLED:
-        await store.record(tx, kept, after)
+        await store.record(tx, stored, after)
     if issued is not None:
-        issued_here = Compensated(kept.settlement_id, kept.frame, owed, issued)
+        issued_here = Compensated(stored.settlement_id, stored.frame, owed, issued)
         await journal.append(tx, minted(after, issued_here, settings))
     return after
 
@@ -128,22 +128,22 @@ async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceip
     if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, sent.positions):
         return
     receipt, direction = signed.stated, sent.direction
-    kept = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
-    if kept is None or not protocol.is_of(receipt, kept.settlement):
+    stored = await store.of_dispute(tx, peer.spiffe_id, direction, receipt.claim.dispute_id)
+    if stored is None or not protocol.is_of(receipt, stored.settlement):
         return
-    if kept.settlement.is_closed and kept.row["next_at"] is None:
+    if stored.settlement.is_closed and stored.row["next_at"] is None:
         return
-    if kept.settlement.status not in protocol.DECIDED:
+    if stored.settlement.status not in protocol.DECIDED:
         return
     if direction is Direction.OWED:
-        await _take_receipt_of_paid(tx, kept, signed)
+        await _take_receipt_of_paid(tx, stored, signed)
         return
-    after = protocol.acknowledged(kept.settlement, receipt)
-    await store.write(tx, kept.settlement_id, after, store.Written(outcome=signed.text))
+    after = protocol.acknowledged(stored.settlement, receipt)
+    await store.write(tx, stored.settlement_id, after, store.Written(outcome=signed.text))
     if direction is Direction.AWARDED and after.status is Status.FAILED:
-        await journal.append(tx, compensation_refused(kept, after))
-    elif direction is Direction.AWARDED and kept.settlement.status is Status.SLASHED:
-        await store.record(tx, kept, after)
+        await journal.append(tx, compensation_refused(stored, after))
+    elif direction is Direction.AWARDED and stored.settlement.status is Status.SLASHED:
+        await store.record(tx, stored, after)
 
 
 async def _take_receipt_of_paid(tx: Tx, kept: Kept, signed: SignedReceipt) -> None:

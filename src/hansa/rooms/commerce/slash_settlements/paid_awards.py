@@ -101,12 +101,12 @@ async def _write(
         settlement_id = known.settlement_id
     tx_id = None if done is None or not done.amount else done.tx_id
     await store.write(tx, settlement_id, after, store.Written(tx_id=tx_id, outcome=shown.evidence))
-    kept = await store.find(tx, settlement_id)
-    assert kept is not None
+    stored = await store.find(tx, settlement_id)
+    assert stored is not None
     if done is not None and done.amount:
-        await record_slash(tx, kept, done)
+        await record_slash(tx, stored, done)
     if after.status is Status.SETTLED:
-        await store.record(tx, kept, after)
+        await store.record(tx, stored, after)
     else:
         await store.note_uncollected(tx, settlement_id)
 

@@ -57,10 +57,10 @@ async def apply_slash(tx: Tx, settlement_id: int, slash_bond: SlashBond, setting
 async def expire_overdue(tx: Tx) -> None:
     """End the settlements that were not decided in 24 hours; an outgoing one only shows it until the peer's signed outcome is here."""
     timestamp = await clock.seconds(tx)
-    for kept in await store.overdue(tx, EXPIRED_AT_ONCE):
-        after = protocol.on_time(kept.settlement, timestamp)
-        is_decided = kept.settlement.direction is Direction.INCOMING
-        await store.write(tx, kept.settlement_id, after, store.Written(send=is_decided))
+    for stored in await store.overdue(tx, EXPIRED_AT_ONCE):
+        after = protocol.on_time(stored.settlement, timestamp)
+        is_decided = stored.settlement.direction is Direction.INCOMING
+        await store.write(tx, stored.settlement_id, after, store.Written(send=is_decided))
 
 
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:

@@ -122,12 +122,12 @@ def read_requirements(
 
 
 def _require_own_domain(networks: Networks, extra: object) -> None:
-    stated = extra if isinstance(extra, Mapping) else {}
-    if stated.get("name", networks.domain_name) != networks.domain_name:
+    declared = extra if isinstance(extra, Mapping) else {}
+    if declared.get("name", networks.domain_name) != networks.domain_name:
         raise PaymentInvalid(
             "invalid_exact_evm_token_name_mismatch", f"extra.name must be {networks.domain_name}."
         )
-    if stated.get("version", DOMAIN_VERSION) != DOMAIN_VERSION:
+    if declared.get("version", DOMAIN_VERSION) != DOMAIN_VERSION:
         raise PaymentInvalid(
             "invalid_exact_evm_token_version_mismatch", f"extra.version must be {DOMAIN_VERSION}."
         )
@@ -136,16 +136,16 @@ def _require_own_domain(networks: Networks, extra: object) -> None:
 def read_authorization(payload: Mapping[str, Any]) -> Authorization:
     """The authorization in a payment payload. Raises: PaymentInvalid."""
     inner = payload.get("payload")
-    stated = inner.get("authorization") if isinstance(inner, Mapping) else None
-    if not isinstance(inner, Mapping) or not isinstance(stated, Mapping):
+    declared = inner.get("authorization") if isinstance(inner, Mapping) else None
+    if not isinstance(inner, Mapping) or not isinstance(declared, Mapping):
         raise PaymentInvalid(
             INVALID_PAYLOAD, "payload must have an authorization (EIP-3009) and a signature."
         )
     sender, recipient = (
-        ethereum.bytes_of_hex(stated.get(name), ethereum.ADDRESS_BYTES) for name in ("from", "to")
+        ethereum.bytes_of_hex(declared.get(name), ethereum.ADDRESS_BYTES) for name in ("from", "to")
     )
-    nonce = ethereum.bytes_of_hex(stated.get("nonce"), NONCE_BYTES)
-    value, after, before = (_uint(stated.get(name)) for name in ("value", "validAfter", "validBefore"))
+    nonce = ethereum.bytes_of_hex(declared.get("nonce"), NONCE_BYTES)
+    value, after, before = (_uint(declared.get(name)) for name in ("value", "validAfter", "validBefore"))
     if (
         sender is None
         or recipient is None

@@ -29,8 +29,8 @@ def rewritten_png(image: bytes) -> bytes:
     header = chunks[0][1]
     expected = _bytes_of_pixels(header)
     pixels = _decompressed(b"".join(data for name, data in chunks if name == b"IDAT"), expected)
-    kept = [(name, data) for name, data in chunks if name in KEPT]
-    written = [(b"IHDR", header), *kept, (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
+    stored = [(name, data) for name, data in chunks if name in KEPT]
+    written = [(b"IHDR", header), *stored, (b"IDAT", zlib.compress(pixels, 9)), (b"IEND", b"")]
     return MAGIC + b"".join(_chunk(name, data) for name, data in written)
 
 

@@ -87,12 +87,12 @@ async def _judge(runtime: Runtime, peer: PeerRecord, delivered: Delivered | None
 
 async def _licence_of(runtime: Runtime, peer: PeerRecord, turns: asyncio.Semaphore) -> Delivered | None:
     """The licence that the peer's card states: the kept one, or as its host delivers it."""
-    stated = peer.signed.get("federation.licence.hash")
-    if stated is None:
+    declared = peer.signed.get("federation.licence.hash")
+    if declared is None:
         return None
-    kept = await runtime.database.read(lambda tx: stored_licence(tx, peer.ledger_id or "", stated))
-    if kept is not None:
-        return kept
+    stored = await runtime.database.read(lambda tx: stored_licence(tx, peer.ledger_id or "", declared))
+    if stored is not None:
+        return stored
     document = await _document(runtime, peer.registry_url + LICENCE, LICENCE_LIMITS, turns)
     certificate, chain = document.get("certificate"), document.get("chain")
     if not isinstance(certificate, str) or not isinstance(chain, list):

@@ -23,11 +23,11 @@ async def require_may_cross(tx: Tx, settings: Settings, peer: PeerRecord) -> Non
         raise PeerSuspended
     if peer.trust_domain == settings.trust_domain or not await are_licences_demanded(tx, settings):
         return
-    stated = peer.signed.get("federation.licence.hash")
+    declared = peer.signed.get("federation.licence.hash")
     assert peer.ledger_id is not None
     for side, ledger_id, licence_hash in (
         ("own", settings.trust_domain, None),
-        ("peer", peer.ledger_id, stated),
+        ("peer", peer.ledger_id, declared),
     ):
         verdict = await licence_verdict(tx, ledger_id, licence_hash)
         if not verdict.is_valid:

@@ -57,11 +57,11 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
         answer = await post_digests(runtime, f"{PATH}/lookup", digests)
     except PutOff:
         raise FrameUnavailable(retry_after=RETRY_SECONDS) from None
-    stated = claims_in(answer, digests)
-    if stated is None:
+    declared = claims_in(answer, digests)
+    if declared is None:
         raise FrameUnavailable(retry_after=RETRY_SECONDS)
     own = registry_id_of(runtime.settings.trust_domain, runtime.settings.registry_name)
-    found = [(digest, holder) for digest, holder in stated if holder != own]
+    found = [(digest, holder) for digest, holder in declared if holder != own]
     if found:
         await runtime.database.transaction(lambda tx: store.learn(tx, found))
 
@@ -69,10 +69,10 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
 def claims_in(answer: Answer, digests: Sequence[bytes]) -> list[tuple[bytes, str]] | None:
     """The claims that the frame stated of these digests; None where the answer is none."""
     try:
-        stated = msgspec.json.decode(answer.body, type=_Claims).claims if answer.status == OK else None
+        declared = msgspec.json.decode(answer.body, type=_Claims).claims if answer.status == OK else None
     except msgspec.DecodeError:
         return None
-    if stated is None:
+    if declared is None:
         return None
-    holders = {one.digest: one.registry for one in stated}
+    holders = {one.digest: one.registry for one in declared}
     return [(digest, holders[digest.hex()]) for digest in digests if digest.hex() in holders]

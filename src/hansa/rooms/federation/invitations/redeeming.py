@@ -117,8 +117,8 @@ async def _require_redeemable(tx: Tx, document: Document) -> Invitation:
     if invitation is None or (invitation.redeemer is None and not invitation.is_open):
         raise InvitationUnknown
     if invitation.redeemer is not None:
-        stated = (document.party.public_url, document.party.bundle_sha256)
-        if stated != (invitation.redeemer.public_url, invitation.redeemer.bundle_sha256):
+        declared = (document.party.public_url, document.party.bundle_sha256)
+        if declared != (invitation.redeemer.public_url, invitation.redeemer.bundle_sha256):
             raise InvitationUsed
     return invitation
 

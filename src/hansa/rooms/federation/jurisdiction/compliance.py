@@ -49,7 +49,7 @@ def _stated(profile: JurisdictionProfile | None) -> dict[str, Any]:
     if profile is None:
         absent = dict.fromkeys(("profile", "version", "declared_at", "profile_hash"))
         return {**absent, "denied_features": [], "regulated_actions": []}
-    stated = {
+    declared = {
         "name": profile.name,
         "version": profile.version,
         "declared_at": moment_text(profile.declared_at),
@@ -57,9 +57,9 @@ def _stated(profile: JurisdictionProfile | None) -> dict[str, Any]:
         "regulated_actions": list(profile.regulated_actions),
     }
     return {
-        "profile": stated.pop("name"),
-        **stated,
-        "profile_hash": _digest({"name": profile.name, **stated}),
+        "profile": declared.pop("name"),
+        **declared,
+        "profile_hash": _digest({"name": profile.name, **declared}),
     }
 
 

@@ -34,14 +34,14 @@ class Authorization(NewAuthorization, frozen=True):
     @property
     def evidence(self) -> dict[str, Any]:
         """Evidence that it rests on, in its public shape; members without a value are absent."""
-        stated = {
+        declared = {
             "tier": self.tier,
             "reference": self.reference,
             "sha256": self.sha256 and self.sha256.hex(),
             "contract_id": self.contract_id,
             "contract_digest": self.contract_digest and self.contract_digest.hex(),
         }
-        return {name: value for name, value in stated.items() if value is not None}
+        return {name: value for name, value in declared.items() if value is not None}
 
     @property
     def public(self) -> dict[str, Any]:

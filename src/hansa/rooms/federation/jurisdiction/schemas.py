@@ -62,15 +62,15 @@ class RegulatoryAuthorizationIn(LazyModel):
 
     def new(self) -> NewAuthorization:
         """The authorization to be recorded."""
-        stated = self.evidence
+        declared = self.evidence
         return NewAuthorization(
             action=self.action,
             authority=self.authority,
             subject=self.subject,
-            tier=stated.tier,
-            reference=stated.reference,
-            sha256=None if stated.sha256 is None else bytes.fromhex(stated.sha256),
-            contract_id=stated.contract_id,
+            tier=declared.tier,
+            reference=declared.reference,
+            sha256=None if declared.sha256 is None else bytes.fromhex(declared.sha256),
+            contract_id=declared.contract_id,
             contract_digest=None,
             valid_until=self.valid_until,
         )

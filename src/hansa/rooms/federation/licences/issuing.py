@@ -104,9 +104,9 @@ async def reissue_operators(tx: Tx, administrator: Developer | None, settings: S
     licence, network = await _own_network(tx, settings, key)
     issuer = {"iss": _issuer(settings, key, licence), "network": network}
     for former in await store.live_operators(tx):
-        stated = read_certificate(former.certificate).payload
+        declared = read_certificate(former.certificate).payload
         await store.supersede(tx, "operator", former.sub_trust_domain, former.sub_name)
-        members = {**stated, "lid": str(uuid4()), "iat": epoch(now), "terms": TERMS_VERSION, **issuer}
+        members = {**declared, "lid": str(uuid4()), "iat": epoch(now), "terms": TERMS_VERSION, **issuer}
         await _issued(tx, administrator, key, members, now)
 
 

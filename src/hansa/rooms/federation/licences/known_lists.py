@@ -18,17 +18,17 @@ async def known_lists(tx: Tx, settings: Settings) -> dict[str, int]:
     After a change of the own certificates that is the second after the list that was signed last.
     """
     own = await store.list_state(tx)
-    stated = await verdicts_store.newest_lists(tx)
+    declared = await verdicts_store.newest_lists(tx)
     if own.has_certificates:
-        stated[settings.trust_domain] = own.generated_at + own.is_due
-    return stated
+        declared[settings.trust_domain] = own.generated_at + own.is_due
+    return declared
 
 
 async def judge_if_newer(tx: Tx, stated: Mapping[str, int]) -> bool:
     """Let licences be judged at once where a peer states a newer list of an issuer than is kept; whether they are."""
-    kept = await verdicts_store.newest_lists(tx)
+    stored = await verdicts_store.newest_lists(tx)
     latest = (await clock.now(tx)).timestamp() + CLOCK_SKEW_SECONDS
-    if not any(kept[issuer] < at <= latest for issuer, at in stated.items() if issuer in kept):
+    if not any(stored[issuer] < at <= latest for issuer, at in stated.items() if issuer in stored):
         return False
     await judge_licences_soon(tx)
     return True

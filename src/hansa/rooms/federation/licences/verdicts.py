@@ -67,22 +67,22 @@ async def trusted_root(tx: Tx, settings: Settings) -> str | None:
 
 async def licence_verdict(tx: Tx, ledger_id: str, declared_hash: str | None = None) -> StoredVerdict:
     """The verdict on the licence of a registry; with `declared_hash` on that certificate and no other."""
-    kept = await verdicts_store.find(tx, ledger_id)
-    if kept is None:
+    stored = await verdicts_store.find(tx, ledger_id)
+    if stored is None:
         return StoredVerdict("unverified", "not_read: its licence was not verified here yet")
-    if declared_hash is not None and kept["hash"] != declared_hash:
+    if declared_hash is not None and stored["hash"] != declared_hash:
         return StoredVerdict(
             "unverified", "other_licence: its card states another licence than was verified here"
         )
-    if kept["code"] == "verified":
-        path = [licence_hash(text) for text in (kept["certificate"], *kept["chain"])]
+    if stored["code"] == "verified":
+        path = [licence_hash(text) for text in (stored["certificate"], *stored["chain"])]
         if ended := await store.ended_here(tx, path):
             return StoredVerdict(ended, f"{ended}: this registry issued it, and it is {ended}")
-    if kept["code"] == "verified" and not kept["counts"]:
+    if stored["code"] == "verified" and not stored["counts"]:
         return StoredVerdict(
             "unverified", "old_list: the lists that it rests on are too old, or it has ended"
         )
-    return StoredVerdict(kept["code"], kept["reason"])
+    return StoredVerdict(stored["code"], stored["reason"])
 
 
 async def judge_licence(
@@ -143,10 +143,10 @@ async def keep_issued_list(tx: Tx, text: object, issuers: Sequence[Certificate])
 
 async def stored_licence(tx: Tx, ledger_id: str, declared_hash: str) -> Delivered | None:
     """The certificate of a registry with its chain, where it is the one that its card states."""
-    kept = await verdicts_store.find(tx, ledger_id)
-    if kept is None or kept["hash"] != declared_hash:
+    stored = await verdicts_store.find(tx, ledger_id)
+    if stored is None or stored["hash"] != declared_hash:
         return None
-    return Delivered(kept["certificate"], kept["chain"])
+    return Delivered(stored["certificate"], stored["chain"])
 
 
 async def held_delivered(tx: Tx, settings: Settings) -> Delivered | None:

@@ -46,13 +46,13 @@ async def verify_issued_licence(
 
 async def _verified(tx: Tx, settings: Settings, certificate: str, chain: Sequence[str]) -> VerifiedLicence:
     now = await clock.now(tx)
-    kept = await verdicts_store.lists(tx, domains_of([certificate, *chain]))
+    stored = await verdicts_store.lists(tx, domains_of([certificate, *chain]))
     own_list = (await store.list_state(tx)).list
     verdict = verify_licence(
         certificate,
         list(chain),
         root_hash=await trusted_root(tx, settings),
-        lists=[*kept, *([own_list] if own_list else [])],
+        lists=[*stored, *([own_list] if own_list else [])],
         at=now,
         list_max_age=timedelta(days=settings.licence_list_max_age),
     )

@@ -100,9 +100,9 @@ class Channel(msgspec.Struct, Generic[M], frozen=True):
             return (await post_messages(runtime, peer, self.path, texts)).messages
         readers = self.readers.of(runtime)
         texts = await self.sign(runtime, messages, exchange.spiffe_id in readers)
-        stated = await post_messages(runtime, peer, self.path, texts, reads_transfers=True)
-        (readers.add if stated.reads_transfers else readers.discard)(exchange.spiffe_id)
-        return stated.messages
+        declared = await post_messages(runtime, peer, self.path, texts, reads_transfers=True)
+        (readers.add if declared.reads_transfers else readers.discard)(exchange.spiffe_id)
+        return declared.messages
 
     async def _apply_texts(self, exchange: Exchange[M], read: Read[M], texts: Sequence[str]) -> list[M]:
         peer = await with_present_keys(exchange.runtime, exchange.peer, texts)

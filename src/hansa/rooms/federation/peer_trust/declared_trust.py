@@ -61,17 +61,17 @@ async def _ask(runtime: Runtime, peer: peers.PeerRecord, turns: asyncio.Semaphor
     if answer.status != OK:
         return
     try:
-        stated = msgspec.json.decode(answer.body, type=Statement)
+        declared = msgspec.json.decode(answer.body, type=Statement)
     except msgspec.DecodeError:
         return
     before = await runtime.database.execute(
-        lambda tx: store.store_declared_trust(tx, peer.id, stated.mode, stated.trust)
+        lambda tx: store.store_declared_trust(tx, peer.id, declared.mode, declared.trust)
     )
-    if stated.trust.state in WARNED and stated.trust.state != before:
+    if declared.trust.state in WARNED and declared.trust.state != before:
         _log.warning(
             "a peer lowered its trust in this registry",
             peer=peer.ledger_id,
-            state=stated.trust.state,
-            mode=stated.mode,
-            reason=stated.trust.reason,
+            state=declared.trust.state,
+            mode=declared.mode,
+            reason=declared.trust.reason,
         )

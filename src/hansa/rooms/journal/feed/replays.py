@@ -68,9 +68,9 @@ class Replays:
 
     async def _keep(self, key: str) -> None:
         # What is forgotten meanwhile must not come back.
-        kept = self._kept
+        stored = self._kept
         try:
-            kept[key] = await self._read(key)
+            stored[key] = await self._read(key)
         finally:
             del self._reading[key]
 

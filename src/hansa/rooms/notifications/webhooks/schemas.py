@@ -52,8 +52,8 @@ class WebhookChangeIn(RequestBody):
     def changes(self) -> dict[str, Any]:
         """The members of the webhook that are to be others."""
         given = self.model_dump(exclude_unset=True, exclude={"is_active"})
-        kept = {name: value for name, value in given.items() if value is not None or name == "description"}
-        return {**kept, "is_active": self.is_active}
+        stored = {name: value for name, value in given.items() if value is not None or name == "description"}
+        return {**stored, "is_active": self.is_active}
 
 
 class WebhookOut(LazyModel):

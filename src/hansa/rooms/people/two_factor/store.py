@@ -21,14 +21,14 @@ class SecondFactor:
 
 async def keep_seed(tx: Tx, developer_id: int, sealed_seed: bytes) -> bool:
     """Begin a setup, or begin it anew; False when two-factor login is on."""
-    kept = await tx.fetchval(
+    stored = await tx.fetchval(
         "INSERT INTO people_second_factor AS f (developer_id, sealed_seed) VALUES ($1, $2)"
         " ON CONFLICT (developer_id) DO UPDATE SET sealed_seed = $2, wrong_codes = 0, last_step = 0,"
         " paused_until = NULL WHERE f.enabled_at IS NULL RETURNING true",
         developer_id,
         sealed_seed,
     )
-    return kept is not None
+    return stored is not None
 
 
 async def lock_second_factor(tx: Tx, developer_id: int) -> SecondFactor | None:

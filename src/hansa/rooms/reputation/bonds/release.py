@@ -34,11 +34,11 @@ async def unlock(tx: Tx, did: str, book: ledger.Book) -> BondShown:
     orders = [ledger.orders.release(before.hold_id)]
     if after.amount:
         orders.append(ledger.orders.deposit(did, after.amount, ledger.NewHold(OWNER_KIND, str(before.id))))
-    released, *kept = await ledger.apply(tx, orders, book)
+    released, *stored = await ledger.apply(tx, orders, book)
     assert released.tx_id is not None
     freed = Minor(before.amount - after.amount)
     event = BondReleased(did, amount=format_amount(freed), tx_id=released.tx_id)
-    if kept:
-        after = replace(after, hold_id=kept[0].hold_id)
+    if stored:
+        after = replace(after, hold_id=stored[0].hold_id)
     await move(tx, before, after, event)
     return await shown(tx, after)

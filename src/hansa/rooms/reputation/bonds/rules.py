@@ -79,8 +79,8 @@ def blockers_of(business: Business) -> tuple[Blocker, ...]:
 
 def _blockers_of_all(bond: Bond, business: Business) -> tuple[Blocker, ...]:
     """Open business that leaves nothing of the bond to be released."""
-    kept = business.disputed if business.disputed >= bond.amount else ZERO
-    return blockers_of(Business(kept, business.contracts))
+    stored = business.disputed if business.disputed >= bond.amount else ZERO
+    return blockers_of(Business(stored, business.contracts))
 
 
 def _require_unblocked(blockers: Sequence[Blocker]) -> None:

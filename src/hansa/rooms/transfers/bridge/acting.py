@@ -131,12 +131,12 @@ async def retry(runtime: Runtime, agent: Agent, saga_id: UUID, direction: Direct
 
     Raises: SagaUnknown, SagaDirection.
     """
-    kept = await runtime.database.query(lambda tx: store.find(tx, saga_id))
-    if kept is None or kept.saga.terms.sender_did != agent.did:
+    stored = await runtime.database.query(lambda tx: store.find(tx, saga_id))
+    if stored is None or stored.saga.terms.sender_did != agent.did:
         raise SagaUnknown
-    if kept.saga.terms.direction is not direction:
+    if stored.saga.terms.direction is not direction:
         raise SagaDirection
-    peer = await runtime.database.query(lambda tx: federation.peer_by_spiffe_id(tx, kept.peer))
+    peer = await runtime.database.query(lambda tx: federation.peer_by_spiffe_id(tx, stored.peer))
     if peer is not None and peer.ledger_id is not None:
         await ask_now(runtime, Corridor.to(peer, runtime), saga_id)
 
@@ -163,8 +163,8 @@ async def _corridor_home(tx: Tx, asked: RedemptionRequest, runtime: Runtime) -> 
 
 
 async def _recalled(tx: Tx, request: Repeatable | None) -> Begun | None:
-    kept = None if request is None else await idempotency.recall(tx, request)
-    return None if kept is None else Begun(msgspec.json.decode(kept, type=_Kept).saga, replayed=True)
+    stored = None if request is None else await idempotency.recall(tx, request)
+    return None if stored is None else Begun(msgspec.json.decode(stored, type=_Kept).saga, replayed=True)
 
 
 async def _lock(

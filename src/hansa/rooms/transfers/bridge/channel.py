@@ -58,11 +58,11 @@ async def due_messages(tx: Tx, corridor: Corridor, only: UUID | None = None) -> 
     pair = await lock_pair(tx, corridor.key)
     messages: list[Message] = []
     timestamp = await clock.seconds(tx)
-    for kept in await store.take_due(tx, corridor.key, BATCH, only):
-        move = sagas.on_due(kept.saga, timestamp)
+    for stored in await store.take_due(tx, corridor.key, BATCH, only):
+        move = sagas.on_due(stored.saga, timestamp)
         if move.passed:
             await store.write(tx, move)
-        messages += sagas.outstanding(move.saga or kept.saga)
+        messages += sagas.outstanding(move.saga or stored.saga)
     if only is None:
         for decision in await store.take_unconfirmed(tx, corridor.key, BATCH):
             messages += sagas.unconfirmed(decision)

@@ -75,10 +75,10 @@ async def _is_between(tx: Tx, corridor: Corridor, message: Message) -> bool:
 
 async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _Taken:
     terms = message.terms
-    kept = await store.find(tx, UUID(terms.saga_id), lock=True)
-    if kept is not None and kept.peer != corridor.key:
+    stored = await store.find(tx, UUID(terms.saga_id), lock=True)
+    if stored is not None and stored.peer != corridor.key:
         return _Taken(pair)
-    saga = None if kept is None else kept.saga
+    saga = None if stored is None else stored.saga
     inputs = Inputs(
         has_units=await _has_units_again(tx, corridor, saga, message),
         is_current=pairing.is_current(pair, message),
@@ -91,15 +91,15 @@ async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message
     if move.entry is not None:
         is_done = move.saga.state is State.COMPLETED
         pair = await pairing.record(tx, corridor.key, pair, move.entry, terms, is_done=is_done)
-    if kept is None:
+    if stored is None:
         await store.add_forgotten(tx, corridor.key, corridor.frame, move)
     else:
         await store.write(tx, move)
     if move.money in FORGOTTEN:
         await _move_again(tx, corridor, terms)
     elif move.money is not None:
-        assert kept is not None
-        await _move_at_source(tx, corridor, kept, move.money)
+        assert stored is not None
+        await _move_at_source(tx, corridor, stored, move.money)
     return _Taken(pair, receipt)
 
 
@@ -148,15 +148,15 @@ async def end_with(tx: Tx, corridor: Corridor) -> None:
 
     Decisions that the peer has not confirmed wait in case that it comes back, like those of transfers.
     """
-    for kept in await store.lock_open(tx, corridor.key):
-        move = sagas.on_abandon(kept.saga)
+    for stored in await store.lock_open(tx, corridor.key):
+        move = sagas.on_abandon(stored.saga)
         assert move.saga is not None
         assert move.entry is not None
         await store.write(tx, move)
         pair = await lock_pair(tx, corridor.key)
         await pairing.record(tx, corridor.key, pair, move.entry, move.saga.terms, is_done=False)
         if move.money is not None:
-            await _move_at_source(tx, corridor, kept, move.money)
+            await _move_at_source(tx, corridor, stored, move.money)
     await store.end_doubts(tx, corridor.key)
 
 

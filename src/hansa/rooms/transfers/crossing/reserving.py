@@ -117,8 +117,8 @@ async def _judged(
     tx: Tx, runtime: Runtime, agent: Agent, corridor: Corridor, crossing_request: CrossingRequest
 ) -> Reserved | agents.Approval:
     request = crossing_request.request
-    if request is not None and (kept := await idempotency.recall(tx, request)) is not None:
-        return Reserved(stored_transfer(kept).crossing, None)
+    if request is not None and (stored := await idempotency.recall(tx, request)) is not None:
+        return Reserved(stored_transfer(stored).crossing, None)
     # The pool is locked before the budget, as when a decision gives the budget back.
     terms = await swap_terms(tx, corridor, crossing_request.order, crossing_request.bounds)
     body = body_of(corridor, crossing_request, terms.swap)

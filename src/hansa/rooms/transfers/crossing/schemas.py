@@ -70,11 +70,11 @@ def bounds_of(min_amount_out: str | None, quote_id: UUID | None) -> Bounds:
 
 def not_compared(body: BaseModel) -> set[str]:
     """Return the members that an Idempotency-Key does not cover: approvals, and bounds of a swap that are not stated."""
-    stated = body.__dict__
+    declared = body.__dict__
     left_out = {"approval_id"}
-    if stated.get("min_amount_out") is None:
+    if declared.get("min_amount_out") is None:
         left_out.add("min_amount_out")
-    if stated.get("quote_id") is None:
+    if declared.get("quote_id") is None:
         left_out.add("quote_id")
     return left_out
 

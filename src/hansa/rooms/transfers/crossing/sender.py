@@ -183,8 +183,8 @@ def _not_credited(sent: Sent | None, body: Body, message: Message) -> Step:
         return Step(sent=Sent(body, SentState.ABORTED, code=Code.ABORTED, receipt=message), entry="abort")
     if sent.state is not SentState.RESERVED:
         # The ABORT is of a state that a restore ended: COMMIT is stated at a later place, and the promise is shown with it.
-        kept = replace(sent, receipt=None)
-        return Step(sent=kept, messages=(_statement(kept),))
+        stored = replace(sent, receipt=None)
+        return Step(sent=stored, messages=(_statement(stored),))
     step = _abort(sent, Code.ABORTED)
     assert step.sent is not None
     return replace(step, sent=replace(step.sent, receipt=message))

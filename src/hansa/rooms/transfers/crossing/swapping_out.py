@@ -59,9 +59,9 @@ async def priced(
 ) -> OutTerms:
     """The terms of a swap by a pool that is locked. Raises: the refusals of swaps and quotes."""
     assert corridor.currency_received is not None
-    stated = pools.Least(order.payer, bounds.min_amount_out, bounds.quote_id)
+    declared = pools.Least(order.payer, bounds.min_amount_out, bounds.quote_id)
     try:
-        terms = await pools.price_sent(tx, at_work, order.amount, stated)
+        terms = await pools.price_sent(tx, at_work, order.amount, declared)
     except pools.SwapImpossible as impossible:
         raise pools.REFUSAL_OF[impossible.code] from None
     swap = Swap(

@@ -151,10 +151,10 @@ async def _replayed(runtime: Runtime, request: Repeatable | None) -> Crossed | N
     """The first answer under this key; None where there is none. Raises: KeyReused, KeyInProgress."""
     if request is None:
         return None
-    kept = await runtime.database.transaction(lambda tx: idempotency.recall(tx, request))
-    if kept is None:
+    stored = await runtime.database.transaction(lambda tx: idempotency.recall(tx, request))
+    if stored is None:
         return None
-    row = await _outcome(runtime, stored_transfer(kept).crossing)
+    row = await _outcome(runtime, stored_transfer(stored).crossing)
     return None if row["state"] == "aborted" else Crossed(view_of_answer(row), replayed=True)
 
 

@@ -97,10 +97,10 @@ def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
 
 def _facet(request: FacetRequest, term: str, found: Discovery, publishers: dict[str, str]) -> Facet:
     counted = _counted(term, found, publishers)
-    kept = [(value, count) for value, count in counted.most_common() if count >= request.min_count]
-    returned = kept[: request.limit]
+    stored = [(value, count) for value, count in counted.most_common() if count >= request.min_count]
+    returned = stored[: request.limit]
     # An entry has several tags, and of tags the commonest alone are counted.
-    others = None if term == "tags" else sum(count for _, count in kept[request.limit :])
+    others = None if term == "tags" else sum(count for _, count in stored[request.limit :])
     return Facet(buckets=[Bucket(value=value, count=count) for value, count in returned], other_count=others)
 
 

@@ -61,14 +61,14 @@ async def keep(
         raise ProviderUnknown(context={"did": stated.provider_did})
     assert peer.spiffe_id is not None
     key = CopyKey(peer.spiffe_id, stated.id, stated.provider_did)
-    kept = await store.lock(tx, key)
-    if kept is None:
+    stored = await store.lock(tx, key)
+    if stored is None:
         if await store.add(tx, key, _facts(peer, stated, settings, is_relayed=is_relayed)):
             await _follow(tx, peer, key, None, stated)
             return
-        kept = await store.lock(tx, key)
-        assert kept is not None, "another transaction added it"
-    await _change(tx, peer, key, kept, stated, settings=settings, is_relayed=is_relayed)
+        stored = await store.lock(tx, key)
+        assert stored is not None, "another transaction added it"
+    await _change(tx, peer, key, stored, stated, settings=settings, is_relayed=is_relayed)
 
 
 async def _change(
