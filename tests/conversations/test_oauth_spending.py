@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.values.secrets import new_hex
+from hansa.rooms.commerce.payments import expire_due_tokens
 from tests.connections import ConnectedClient, connect, take_access_tokens
 from tests.registry import TestAgent, TestRegistry, at_once
 from tests.rooms.commerce.agreements import WORK, in_days, proposal
@@ -105,6 +106,40 @@ async def test_what_is_not_paid_is_given_back_to_both(registry, payee):
     assert await client.spent() == "0"
     authz = await registry.get(f"/agents/{client.agent.did}/authz", headers=client.developer.headers)
     assert authz.json()["spent_today"] == "0"
+
+
+async def test_what_was_counted_yesterday_is_given_back_to_yesterday(registry, payee):
+    client = await connected(registry)
+    yesterdays = (await authorize(client, payee, "4")).json()
+    for statement in (
+        "UPDATE agents_grant_spending SET day = day - 1",
+        "UPDATE commerce_payment_token SET created_at = created_at - interval '1 day'",
+    ):
+        await registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
+    assert (await authorize(client, payee, "3")).status_code == 200
+    released = await registry.post(
+        "/a2a-payment/settle",
+        json={"token": yesterdays["token"], "success": False},
+        headers=client.agent.headers,
+    )
+    assert released.status_code == 200, released.text
+    rows = await registry.database.read(
+        lambda tx: tx.fetch("SELECT spent FROM agents_grant_spending ORDER BY day")
+    )
+    assert [int(row["spent"]) for row in rows] == [0, 3 * 10**8]
+
+
+async def test_a_token_that_expires_gives_its_amount_back(registry, payee):
+    client = await connected(registry)
+    assert (await authorize(client, payee, "4", ttl_seconds=60)).status_code == 200
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE commerce_payment_token SET created_at = created_at - interval '2 minutes',"
+            " expires_at = expires_at - interval '2 minutes'"
+        )
+    )
+    await expire_due_tokens(registry.runtime)
+    assert await client.spent() == "0"
 
 
 async def test_payments_at_the_same_moment_pass_the_limit_together_only_as_far_as_it_goes(registry, payee):

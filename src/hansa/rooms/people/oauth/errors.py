@@ -46,7 +46,7 @@ class ClientRefused(BadRequest):
 
     code = "OAUTH_CLIENT_REFUSED"
     sentence = "The client is unknown, or its redirect address is not one of its own."
-    remedy = "Start the login in the client again. Its developer finds the rules in the guide of connected clients."
+    remedy = "Start the login in the client again. If it fails again, its developer corrects its metadata or its redirect address."
 
 
 class ConsentRefused(Conflict):
