@@ -274,7 +274,7 @@ async def _refused_access(stage: Any) -> FilledForm:
     row = await stage.registry.database.read(
         lambda tx: tx.fetchrow(
             "SELECT s.id, clock_timestamp() AS now FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
-            " WHERE d.email = $1 AND s.browser_token_hash IS NOT NULL AND s.ended_at IS NULL ORDER BY s.opened_at DESC",
+            " WHERE d.email = $1 AND s.browser_token_hash IS NOT NULL AND s.ended_at IS NULL AND s.expires_at > now() ORDER BY s.opened_at DESC",
             stage.developer.email,
         )
     )
