@@ -7,7 +7,7 @@ from playwright.async_api import expect
 from tests.browser.accessibility import FAINT_TEXTS, WIDTH, violations_of
 from tests.conversations.person import person
 from tests.properties.scale import by_tier
-from tests.registry import text_of
+from tests.registry import PASSWORD, text_of
 
 PAGES = [
     "/",
@@ -19,6 +19,7 @@ PAGES = [
     "/changelog",
     "/status",
     "/federation",
+    "/design",
     "/swaps",
     "/proofs",
     "/licences",
@@ -250,3 +251,35 @@ async def test_a_link_that_was_used_says_so(registry, visit):
     await page.get_by_role("button", name="Set password").click()
     await expect(page.locator("[data-status]")).to_contain_text("has been used or has expired")
     await expect(page.get_by_label("New password")).to_be_hidden()
+
+
+async def test_a_page_that_is_the_same_for_everybody_shows_a_person_the_menu_of_the_session(registry, visit):
+    owner = await registry.developer(name="Ada")
+    opened = await visit("/")
+    page = opened.page
+    session = page.locator("header .session")
+    await expect(session.get_by_role("link", name="Account")).to_be_visible()
+    await expect(session.get_by_role("link", name="Create")).to_have_count(0)
+    await page.goto("/login?next=/catalogue")
+    await page.get_by_label("E-mail address").fill(owner.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page).to_have_url(re.compile("/catalogue$"))
+    await expect(session.get_by_role("link", name="Create")).to_be_visible()
+    await page.goto("/nothing/here")
+    await expect(session.get_by_role("link", name="Create")).to_be_visible()
+
+
+async def test_a_slash_leads_to_the_search_and_the_menu_of_a_telephone_opens_without_a_script(
+    registry, visit
+):
+    opened = await visit("/")
+    await opened.page.keyboard.press("/")
+    await expect(opened.page.get_by_role("searchbox", name="Search agents")).to_be_focused()
+    narrow = await visit("/", viewport=TELEPHONE, java_script_enabled=False)
+    menu = narrow.page.get_by_role("navigation", name="Menu")
+    await expect(menu).to_be_hidden()
+    await narrow.page.get_by_role("link", name="Menu").click()
+    await expect(menu.get_by_role("link", name="Federation")).to_be_visible()
+    await menu.get_by_role("link", name="Close").click()
+    await expect(menu).to_be_hidden()

@@ -47,7 +47,9 @@ async def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(start_re
     registry = await start_registry(public_base_url="https://registry.example")
     browser = await browser_of(registry)
     answer = browser.page.history[0]
-    (cookie,) = answer.headers.get_list("set-cookie")
+    cookie, sign = answer.headers.get_list("set-cookie")
+    # A script reads that there is a session, and nothing of it.
+    assert sign.startswith("__Host-hansa_person=1; ")
     assert cookie.startswith("__Host-hansa_session=hbs_")
     assert {"HttpOnly", "Secure", "Path=/", "SameSite=lax"} <= {part.strip() for part in cookie.split(";")}
     assert "domain" not in cookie.lower()

@@ -11,11 +11,12 @@ from hansa.doors.console.access.cookies import (
     PARTIAL_LOGIN,
     PARTIAL_LOGIN_SECONDS,
     SESSION,
-    SESSION_SECONDS,
     cookie_of,
     drop_cookie,
+    drop_session,
     may_log_in,
     set_cookie,
+    set_session,
 )
 from hansa.doors.console.access.errors import ConsoleNeedsHttps
 from hansa.doors.console.access.forms import RESUME_FIELD
@@ -110,7 +111,7 @@ async def log_out(_: Public, request: Request, form: OpenForm, db: Db, settings:
     del form
     await _end_session(request, db, settings)
     answer = see_other("/login?notice=logged-out")
-    drop_cookie(answer, settings, SESSION)
+    drop_session(answer, settings)
     return answer
 
 
@@ -136,7 +137,7 @@ async def _logged_in(
     answer: Response = (
         form_page(request, "resume.html", kept=stored) if stored else see_other(own_path(form.value("next")))
     )
-    set_cookie(answer, settings, SESSION, opened.token, SESSION_SECONDS)
+    set_session(answer, settings, opened.token)
     return answer
 
 

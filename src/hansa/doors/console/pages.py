@@ -14,6 +14,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
@@ -29,6 +30,46 @@ from hansa.rooms import auditor
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 READS = [Depends(within_read_limit)]
+
+# Content of the page of the design.
+COLOURS = (
+    ("paper", "Background"),
+    ("sheet", "Panel"),
+    ("ink", "Text"),
+    ("soft", "Secondary text"),
+    ("line", "Rule"),
+    ("edge", "Edge of a field"),
+    ("link", "Link"),
+    ("bar", "Header"),
+    ("action", "Main action"),
+    ("mark", "Current tab"),
+    ("good", "Success, done"),
+    ("bad", "Error, danger, failed"),
+    ("waiting", "Waiting"),
+    ("active", "Active"),
+    ("frozen", "Frozen"),
+    ("code", "Code"),
+)
+STATE_SAMPLES = {
+    "waiting": "pending",
+    "active": "active",
+    "done": "completed",
+    "failed": "revoked",
+    "frozen": "suspended",
+}
+PARTIES = {
+    f"did:hansa:hansa.local:{number:08x}-0000-4000-8000-00000000{number:04x}": name
+    for number, name in enumerate(
+        ("Lingua", "Meteo", "Ledgerline", "Redpen", "Echo", "Precis", "Harbour Clerk", "Night Translator"),
+        start=0xA1,
+    )
+}
+ROWS = [
+    (did, state, amount)
+    for did, state, amount in zip(
+        PARTIES, STATE_SAMPLES.values(), ("1234.5", "0.05", "20", "3", "100"), strict=False
+    )
+]
 
 
 @router.get("/", dependencies=READS)
@@ -59,6 +100,15 @@ async def show_first_steps(_: Public, request: Request, settings: Config) -> HTM
 async def show_verify(_: Public, request: Request) -> HTMLResponse:
     """Show a page on which the browser verifies the signed documents of a registry."""
     return page(request, "verify.html")
+
+
+@router.get("/design")
+async def show_design(_: Public, request: Request) -> HTMLResponse:
+    """Show every component of the pages."""
+    form = SentForm(errors={"amount": "Enter an amount greater than 0, such as 1.5."})
+    return page(
+        request, "design.html", form=form, colours=COLOURS, samples=STATE_SAMPLES, parties=PARTIES, rows=ROWS
+    )
 
 
 @router.get("/set-password")

@@ -18,6 +18,8 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 import hansa
+from hansa.doors.console.identity import avatar, chip, short_did, system_name
+from hansa.doors.console.navigation import EXPLORER
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
 from hansa.foundation.plumbing.process.runtime import runtime_of
@@ -29,7 +31,7 @@ Handler = Callable[..., Awaitable[Response]]
 
 TEMPLATES = Path(__file__).parent / "templates"
 CONTENT_SECURITY_POLICY = (
-    f"default-src 'none'; script-src 'self'; style-src 'self' {style_sources()}; img-src 'self' data:; "
+    f"default-src 'none'; script-src 'self'; style-src 'self' {style_sources()}; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 PAGE_HEADERS = {
@@ -73,7 +75,11 @@ async def rendered_in_steps(request: Request, template: str, **content: Any) -> 
 
 def _written(request: Request, template: str, content: Mapping[str, Any]) -> Iterator[str]:
     return _PAGES.get_template(template).generate(
-        settings=runtime_of(request).settings, version=hansa.__version__, path=request.url.path, **content
+        settings=runtime_of(request).settings,
+        version=hansa.__version__,
+        path=request.url.path,
+        explorer=EXPLORER,
+        **content,
     )
 
 
@@ -205,6 +211,8 @@ _PAGES.filters.update(
     age=_age_in_words,
     ago=_ago,
     apart=apart,
+    avatar=avatar,
+    chip=chip,
     coded=coded,
     day=_day,
     grouped=grouped,
@@ -213,7 +221,9 @@ _PAGES.filters.update(
     moment=_moment,
     phrase=_phrase,
     prose=prose,
+    short_did=short_did,
     style=style_of,
+    system_name=system_name,
     theirs=theirs,
     units=_units,
 )

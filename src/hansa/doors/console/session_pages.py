@@ -8,11 +8,13 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other
-from hansa.doors.console.access.cookies import SESSION, drop_cookie
+from hansa.doors.console.access.cookies import SESSION, cookie_of, drop_session
 from hansa.doors.console.access.forms import RESUME_FIELD
-from hansa.doors.console.access.pages import own_path
+from hansa.doors.console.access.pages import FORM_HEADERS, own_path
 from hansa.doors.console.access.resume import sealed_form
+from hansa.doors.console.rendering import part
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
@@ -40,6 +42,20 @@ async def show_account(person: SignedInPerson, request: Request, db: Db, setting
     """The account of the person who is logged in."""
     profile = await db.read(lambda tx: people.own_profile(tx, person.developer, settings))
     return account_page(request, "account.html", person, profile=profile)
+
+
+@router.get("/session/menu")
+async def show_session_menu(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """Part of a page: the menu of the session of this browser, or the links of a visitor who has none.
+
+    Pages that are the same for everybody load it where the browser has logged in.
+    """
+    token = cookie_of(request, settings, SESSION)
+    session = await people.check_browser_session(db, token) if token else None
+    answer = HTMLResponse(part("session-menu.html", person=session), headers=FORM_HEADERS)
+    if session is None:
+        drop_session(answer, settings)
+    return answer
 
 
 @router.get("/account/sessions")
@@ -101,5 +117,5 @@ async def confirm(sender: AccountAct, request: Request, db: Db) -> Response:
 
 def _logged_out(settings: Config) -> Response:
     answer = see_other("/login?notice=logged-out")
-    drop_cookie(answer, settings, SESSION)
+    drop_session(answer, settings)
     return answer

@@ -1,4 +1,4 @@
-"""The cookies of the console: the token of a session, and of a login that waits for its code.
+"""The cookies of the console: the token of a session, of a login that waits for its code, and the sign that there is a session.
 
 Over https they have the prefix `__Host-`, so no other host and no path can set or read them. A browser takes such cookies
 only over https: over http they have plain names, and are set only where the registry is reached by a loopback address.
@@ -13,6 +13,8 @@ from fastapi.responses import Response
 from hansa.foundation.plumbing.settings import Settings
 
 SESSION = "hansa_session"
+# Read by `static/shell.js`, so that a visitor without a session asks for no menu of one. It holds no secret and opens nothing.
+HAS_SESSION = "hansa_person"
 PARTIAL_LOGIN = "hansa_login"
 SESSION_SECONDS = 12 * 3600
 PARTIAL_LOGIN_SECONDS = 300
@@ -23,15 +25,35 @@ def cookie_of(request: Request, settings: Settings, name: str) -> str | None:
     return request.cookies.get(_named(settings, name))
 
 
-def set_cookie(answer: Response, settings: Settings, name: str, value: str, seconds: int) -> None:
-    """Let the browser keep a value that no script reads and no other site sends."""
+def set_session(answer: Response, settings: Settings, token: str) -> None:
+    """Let the browser store the token of a session, and that it has one."""
+    set_cookie(answer, settings, SESSION, token, SESSION_SECONDS)
+    set_cookie(answer, settings, HAS_SESSION, "1", SESSION_SECONDS, is_script_readable=True)
+
+
+def drop_session(answer: Response, settings: Settings) -> None:
+    """Let the browser delete the token of its session."""
+    drop_cookie(answer, settings, SESSION)
+    drop_cookie(answer, settings, HAS_SESSION)
+
+
+def set_cookie(
+    answer: Response,
+    settings: Settings,
+    name: str,
+    value: str,
+    seconds: int,
+    *,
+    is_script_readable: bool = False,
+) -> None:
+    """Let the browser store a value that no other site sends, and no script reads but where `is_script_readable`."""
     answer.set_cookie(
         _named(settings, name),
         value,
         max_age=seconds,
         path="/",
         secure=_is_https(settings),
-        httponly=True,
+        httponly=not is_script_readable,
         samesite="lax",
     )
 

@@ -34,6 +34,8 @@ FIELDS_MAX = 1000
 # The kinds of error that an empty field has.
 WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch"})
 
+_DECIMAL_COMMA = re.compile(r"(\d{1,11}),(\d{1,8})", re.ASCII)
+THOUSAND_DIGITS = 3
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -77,6 +79,12 @@ class SentForm:
         try:
             return model.model_validate({**members, **given})
         except ValidationError as error:
+            with_points = _with_decimal_points(members, error)
+            if with_points == members:
+                raise FormRefused(_messages(error)) from None
+        try:
+            return model.model_validate({**with_points, **given})
+        except ValidationError as error:
             raise FormRefused(_messages(error)) from None
 
     def refused(self, refusal: Refused) -> "SentForm":
@@ -85,6 +93,12 @@ class SentForm:
             return SentForm(self.fields, refusal.errors, refusal.detail)
         errors = {refusal.field: refusal.detail} if refusal.field else {}
         return SentForm(self.fields, errors, refusal.detail)
+
+
+def with_decimal_point(text: str) -> str:
+    """The amount with a point where it was written with a decimal comma; three digits after the comma may be thousands, and stay."""
+    written = _DECIMAL_COMMA.fullmatch(text.strip())
+    return f"{written[1]}.{written[2]}" if written and len(written[2]) != THOUSAND_DIGITS else text
 
 
 def whole_number(text: str) -> int | str:
@@ -110,6 +124,16 @@ async def read_form(request: Request) -> SentForm:
     if any("\x00" in text for pair in fields for text in pair):
         raise BodyInvalid("The form contains a NUL character.")
     return SentForm(fields)
+
+
+def _with_decimal_points(members: Mapping[str, str], failure: ValidationError) -> dict[str, str]:
+    """The members, of which those of another pattern that are amounts with a decimal comma have a point."""
+    refused = {
+        error["loc"][0]
+        for error in failure.errors()
+        if error["type"] == "string_pattern_mismatch" and error["loc"]
+    }
+    return {name: with_decimal_point(value) if name in refused else value for name, value in members.items()}
 
 
 def _messages(failure: ValidationError) -> dict[str, str]:

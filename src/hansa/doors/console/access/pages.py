@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from hansa.doors.console.navigation import links_for
+from hansa.doors.console.navigation import current_link, side_groups
 from hansa.doors.console.rendering import page
 
 from .forms import SentForm
@@ -31,15 +31,22 @@ def account_page(
     form: SentForm | None = None,
     *,
     status: int = 200,
+    section: str | None = None,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of a person who is logged in (`SignedIn`), with the navigation of that person."""
+    """A page of a person who is logged in (`SignedIn`), with the navigation of that person.
+
+    A form that is refused is answered with its page: its path stands below that of the page, or `section` names the page.
+    """
+    path = section or request.url.path
+    groups = side_groups(person.areas, path)
     answer = page(
         request,
         template,
         status=status,
         person=person,
-        links=links_for(person.areas),
+        side_groups=groups,
+        side_link=current_link(groups, path),
         form=form or SentForm(),
         **content,
     )

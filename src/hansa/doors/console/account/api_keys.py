@@ -82,9 +82,12 @@ def _requested(form: SentForm) -> people.ApiKeyIn:
         raise FormRefused(
             {"expires_in_days": "Enter a number of days; 0 means that the key does not expire."}
         )
+    scopes = form.values("scopes")
+    if not scopes:
+        raise FormRefused({"scopes": "Choose the scopes that the program needs, or every scope."})
     return form.read_as(
         people.ApiKeyIn,
-        scopes=form.values("scopes") or None,
+        scopes=scopes,
         expires_in_days=int(days) if days else None,
     )
 

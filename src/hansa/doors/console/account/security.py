@@ -12,7 +12,7 @@ from hansa.doors.console.access import (
     see_other,
     try_once,
 )
-from hansa.doors.console.access.cookies import SESSION, drop_cookie
+from hansa.doors.console.access.cookies import drop_session
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Public
@@ -74,7 +74,7 @@ async def change_password(
             status=refusal.status,
         )
     answer = see_other("/login?notice=password")
-    drop_cookie(answer, settings, SESSION)
+    drop_session(answer, settings)
     return answer
 
 

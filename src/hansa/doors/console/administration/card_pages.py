@@ -15,19 +15,13 @@ from hansa.doors.console.access import (
     Uploading,
     proved_upload_in,
 )
+from hansa.doors.console.navigation import PLATFORM
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 from hansa.rooms import federation
 
-from .pages import (
-    PLATFORM,
-    PlatformAct,
-    PlatformAdministrator,
-    administration_page,
-    administration_router,
-    carry_out,
-)
+from .pages import PlatformAct, PlatformAdministrator, administration_page, administration_router, carry_out
 
 router = administration_router()
 

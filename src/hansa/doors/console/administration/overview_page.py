@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import AnyAdministrator, SignedIn
+from hansa.doors.console.navigation import ENFORCEMENT, PLATFORM, TREASURY
 from hansa.doors.diagnosis.checks import DISK_PROBLEM_BYTES, DISK_WARNING_BYTES, QUEUE_WARNING_SECONDS
 from hansa.doors.diagnosis.facts import Queue, read_queues
 from hansa.foundation.plumbing import jobs
@@ -19,7 +20,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import auditor, commerce
 
-from .pages import ENFORCEMENT, PLATFORM, TREASURY, administration_page, administration_router
+from .pages import administration_page, administration_router
 
 router = administration_router()
 

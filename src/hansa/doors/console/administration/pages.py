@@ -1,4 +1,4 @@
-"""Shared parts of the administration's pages: the navigation, in which only permitted pages are shown."""
+"""Shared parts of the administration's pages: their callers, the acts of their forms, their frame."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from hansa.doors.console.access import (
     see_other,
 )
 from hansa.doors.console.access.form_acts import Acts
-from hansa.doors.console.navigation import Link
+from hansa.doors.console.navigation import ENFORCEMENT, FEDERATION, PLATFORM, SUPPORT, TREASURY
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
@@ -26,30 +26,8 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 
-ENFORCEMENT, PLATFORM = "admin_enforcement", "admin_platform"
-TREASURY, SUPPORT, FEDERATION = "admin_treasury", "admin_support", "admin_federation"
 SHOWN = 50
 REASON_MAX_CHARACTERS = 2000
-LINKS = (
-    Link("/administration", "Overview"),
-    Link("/administration/developers", "Developers", ENFORCEMENT),
-    Link("/administration/agents", "Agents", ENFORCEMENT),
-    Link("/administration/disputes", "Disputes", ENFORCEMENT),
-    Link("/administration/invites", "Invitations", SUPPORT),
-    Link("/administration/treasury", "Treasury", TREASURY),
-    Link("/administration/awards", "Awards", TREASURY),
-    Link("/administration/events", "Event policies", PLATFORM),
-    Link("/administration/jobs", "Jobs", PLATFORM),
-    Link("/administration/mail", "Mail queue", PLATFORM),
-    Link("/administration/reactors", "Reactors", PLATFORM),
-    Link("/administration/pulls", "Card pulls", PLATFORM),
-    Link("/administration/log", "Audit log", PLATFORM),
-    Link("/administration/settings", "Settings", PLATFORM),
-    Link("/administration/licences", "Licences", FEDERATION),
-    Link("/administration/admissions", "Admissions", FEDERATION),
-    Link("/administration/registry-card", "Registry card", PLATFORM),
-)
-
 Offset = Annotated[int, Query(ge=0, le=10**9)]
 Words = Annotated[str, Query(max_length=512)]
 
@@ -150,19 +128,13 @@ def administration_page(
     section: str | None = None,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of the administration, which names the area that it needs."""
-    shown = [link for link in LINKS if link.area is None or link.area in person.areas]
-    # A form that is refused is answered with its page, whose address the path of the form begins with, or `section` is.
-    address = section or request.url.path
-    here = [link for link in LINKS if address == link.path or address.startswith(f"{link.path}/")]
-    current = max(here, key=lambda link: len(link.path))
+    """A page of the administration. `section` is the page that the navigation marks, where the path is that of a form."""
     return account_page(
         request,
         f"administration/{template}",
         person,
         form,
         status=status,
-        pages=shown,
-        current=current,
+        section=section,
         **{"done": request.query_params.get("done", ""), "shown_at_most": SHOWN, **content},
     )

@@ -62,8 +62,8 @@ class ApiAnswer(msgspec.Struct, frozen=True):
         said = detail.removeprefix(f"{member}: ")
         if said.startswith(OF_A_PATTERN):
             said = FORMATS.get(name, said)
-        errors = {fields.get(name, name): f"{said[:1].upper()}{said[1:]}"} if name else {}
-        return SentForm(form.fields, errors, detail)
+        sentence = f"{said[:1].upper()}{said[1:]}"
+        return SentForm(form.fields, {fields.get(name, name): sentence} if name else {}, sentence)
 
 
 async def act_as(

@@ -10,8 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
-from .agent_frame import agent_page, path_of, settings_router
-from .pages import MyDid, own_agent
+from .pages import MyDid, agent_page, own_agent, path_of, settings_router
 
 router = settings_router()
 

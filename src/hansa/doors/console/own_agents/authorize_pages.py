@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, whole_number
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
@@ -93,7 +94,7 @@ async def authorize(did: MyDid, sender: Act, request: Request, db: Db, settings:
 def _order(form: SentForm) -> dict[str, Any]:
     given = {
         "target_agent_did": form.value("payee").strip(),
-        "amount": form.value("amount").strip(),
+        "amount": with_decimal_point(form.value("amount").strip()),
         "ttl_seconds": whole_number(form.value("ttl")),
         "capture_by": form.value("settled_by"),
         "resource": form.value("resource").strip(),

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
@@ -39,7 +40,7 @@ async def change_bond(
 ) -> Response:
     """Deposit units, begin the release, or get the units back."""
     agent = await own_agent(db, sender.person, did)
-    body = {"amount": sender.form.value("amount").strip()} if act == "deposit" else None
+    body = {"amount": with_decimal_point(sender.form.value("amount").strip())} if act == "deposit" else None
     answer = await act_as(request, sender, did, f"/agents/{did}/reputation-bond/{act}", body)
     if answer.is_refused:
         refused = answer.on(sender.form)

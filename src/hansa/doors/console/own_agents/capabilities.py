@@ -24,8 +24,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS, permissions_of
 from hansa.rooms import agents
 
-from .agent_frame import acting_as, agent_page, path_of, settings_router
-from .pages import MyDid, own_agent
+from .pages import MyDid, acting_as, agent_page, own_agent, path_of, settings_router
 
 router = settings_router()
 

@@ -1,30 +1,34 @@
-"""Shared parts of an own agent's pages: the agent, and the navigation among them."""
+"""Shared parts of an own agent's pages: the router, the agent, and the navigation among them."""
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
+from hansa.doors.console.navigation import agent_tabs
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents
 
 MyDid = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 READS = [Depends(within_read_limit)]
 ACTS = [Depends(limited(agents.ACT_TOKENS))]
-TABS = (
-    ("wallet", "Wallet"),
-    ("wallet/statement", "Statement"),
-    ("wallet/send", "Send"),
-    ("wallet/stakes", "Stakes"),
-    ("wallet/tokens", "Payment tokens"),
-    ("wallet/bond", "Bond"),
-    ("contracts", "Contracts"),
-    ("disputes", "Disputes"),
-)
+
+
+def settings_router() -> APIRouter:
+    """A router of pages below the settings of an own agent."""
+    return APIRouter(
+        prefix="/account/agents/{did}",
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+        route_class=LazyRoute,
+        dependencies=[Depends(within_read_limit)],
+    )
 
 
 async def own_agent(db: Database, person: SignedIn, did: str) -> agents.OwnedAgent:
@@ -42,8 +46,9 @@ def agent_page(
     status: int = 200,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of an own agent."""
-    done = request.query_params.get("done", "")
+    """A page of an own agent, with the navigation of the agent."""
+    base = path_of(agent.did)
+    tabs, subpages = agent_tabs(base, request.url.path)
     return account_page(
         request,
         template,
@@ -51,9 +56,17 @@ def agent_page(
         form,
         status=status,
         agent=agent,
-        tabs=TABS,
-        **{"done": done, **content},
+        base=base,
+        tabs=tabs,
+        subpages=subpages,
+        **{"done": request.query_params.get("done", ""), **content},
     )
+
+
+def acting_as(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
+    """The agent as its owner acts as it, with the permissions of its roles."""
+    permissions = permissions_of(agent.roles)
+    return Agent(agent.did, person.developer.id, agent.roles, permissions, is_governed=False)
 
 
 def as_reader(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
@@ -61,6 +74,11 @@ def as_reader(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
     return Agent(agent.did, person.developer.id, agent.roles, frozenset(), is_governed=False)
 
 
+def path_of(did: str) -> str:
+    """Return the path of the first page of an agent's settings."""
+    return f"/account/agents/{did}"
+
+
 def address_of(did: str, page: str, done: str = "") -> str:
     """The address of a page of an own agent."""
-    return f"/account/agents/{did}/{page}" + (f"?done={done}" if done else "")
+    return f"{path_of(did)}/{page}" + (f"?done={done}" if done else "")

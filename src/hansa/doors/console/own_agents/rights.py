@@ -9,8 +9,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents
 
-from .agent_frame import agent_page, path_of, settings_router
-from .pages import MyDid, own_agent
+from .pages import MyDid, agent_page, own_agent, path_of, settings_router
 
 router = settings_router()
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, see_other
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
@@ -67,7 +68,7 @@ async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Conf
 def _body(form: SentForm) -> dict[str, Any]:
     given = {
         "receiver_did": form.value("receiver").strip(),
-        "amount": form.value("amount").strip(),
+        "amount": with_decimal_point(form.value("amount").strip()),
         "message": form.value("memo"),
         "approval_id": form.value("approval_id"),
     }

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other, whole_number
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -36,7 +37,7 @@ async def stake(did: MyDid, sender: Act, request: Request, db: Db, settings: Con
     agent = await own_agent(db, sender.person, did)
     form = sender.form
     body = {
-        "amount": form.value("amount").strip(),
+        "amount": with_decimal_point(form.value("amount").strip()),
         "lock_period": whole_number(form.value("lock_period") or "0"),
     }
     answer = await act_as(request, sender, did, "/staking/stake", body)

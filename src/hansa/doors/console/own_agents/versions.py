@@ -10,9 +10,8 @@ from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 
-from .agent_frame import agent_page, settings_router
 from .card_text import difference, text_of
-from .pages import MyDid, own_agent
+from .pages import MyDid, agent_page, own_agent, settings_router
 
 router = settings_router()
 

@@ -24,9 +24,9 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import agents, catalogue
 
-from .agent_frame import path_of
 from .card_form import CardFields, template_fields
 from .card_text import card_in, text_of
+from .pages import path_of
 from .review import Review, review_of_card, review_of_host
 
 router = APIRouter(

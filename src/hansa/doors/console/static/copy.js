@@ -1,4 +1,4 @@
-// Gives each command a button that copies it. The button is hidden where it could do nothing.
+// Shows the buttons that copy: a command beside them, or the text that they name. Without this script they stay hidden.
 
 const SHOWN_MILLISECONDS = 2000;
 
@@ -10,17 +10,19 @@ function select(element) {
 }
 
 async function copy(button) {
-  const command = button.parentElement.querySelector("code");
+  const label = button.textContent;
+  const command = button.dataset.copy ? null : button.parentElement.querySelector("code");
+  const text = command ? (command.closest("pre") ? `${command.textContent}\n` : command.textContent) : button.dataset.copy;
   try {
-    await navigator.clipboard.writeText(command.closest("pre") ? `${command.textContent}\n` : command.textContent);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
     // The clipboard is closed to pages that did not come over HTTPS.
-    select(command);
-    button.textContent = "Selected";
+    if (command) select(command);
+    button.textContent = command ? "Selected" : text;
   }
   setTimeout(() => {
-    button.textContent = "Copy";
+    button.textContent = label;
   }, SHOWN_MILLISECONDS);
 }
 

@@ -1,0 +1,74 @@
+"""Faces and states: the avatar and the short form of a DID, and the chip of a state."""
+
+import colorsys
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from markupsafe import Markup, escape
+
+DID_END_CHARACTERS = 4
+HULL = "M3 16h18c-.6 3-2.6 4.6-5.2 4.6H8.2c-2.6 0-4.6-1.6-5.2-4.6z"
+SAILS = (
+    "M7 4h10c-1.3 3.3-1.3 6.7 0 10H7c1.3-3.3 1.3-6.7 0-10z",
+    "M12 3l7 11h-7z",
+    "M12 3v11H5z",
+    "M11 3v11H5zM13 6l5.5 8H13z",
+    "M6 4h12v4H6zM7.5 9.5h9V14h-9z",
+    "M12 3c5 2 6.5 6.5 5 11H7c-1.5-4.5 0-9 5-11z",
+    "M5 5h6v9H5zM13 5h6v9h-6z",
+    "M12 3l6 5.5-6 5.5-6-5.5z",
+)
+# Of each state the kind of its chip; a state that is missing here is shown as frozen, without a claim.
+STATES: Mapping[str, tuple[str, ...]] = {
+    "waiting": (
+        "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
+        "changes_requested", "requested", "not_checked", "disputed", "appealed",
+    ),
+    "active": ("active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved"),
+    "done": (
+        "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
+        "committed", "captured", "verified", "on",
+    ),
+    "failed": (
+        "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",
+        "dead", "aborted", "refused",
+    ),
+}  # fmt: skip
+_KIND_OF = {state: kind for kind, states in STATES.items() for state in states}
+
+
+def avatar(did: Any, *, large: bool = False) -> Markup:
+    """Ship made from the digest of a DID: colour of the ground, colour and cut of the sail. Decoration beside a name."""
+    digest = sha256(str(did).encode()).digest()
+    hue = digest[0] / 256
+    ground = _colour(hue, 0.34, 0.45)
+    sail = _colour((hue + 0.08 + digest[1] / 256 * 0.5) % 1, 0.86, 0.75)
+    return Markup(
+        '<svg class="avatar{}" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><rect width="24" height="24" rx="6" fill="{}"/>'
+        '<path d="{}" fill="{}"/><path d="{}" fill="#e5ae43"/></svg>'
+    ).format(" large" if large else "", ground, SAILS[digest[2] % len(SAILS)], sail, HULL)
+
+
+def short_did(did: Any) -> str:
+    """Method and end of a DID, for a place beside its name; another identifier stays whole."""
+    text = str(did)
+    return f"did:…{text[-DID_END_CHARACTERS:]}" if text.startswith("did:") else text
+
+
+def system_name(did: Any) -> str:
+    """Name of an account of the registry itself, such as "Treasury"; empty for the DID of an agent."""
+    parts = str(did).split(":")
+    return parts[-1].replace("_", " ").capitalize() if parts[2:3] == ["system"] else ""
+
+
+def chip(state: Any, words: str = "") -> Markup:
+    """State in words with the colour and shape of its kind; `words` replace the name of the state."""
+    name = str(state).lower()
+    text = words or name.replace("_", " ").capitalize()
+    return Markup('<span class="chip {}">{}</span>').format(_KIND_OF.get(name, "frozen"), escape(text))
+
+
+def _colour(hue: float, lightness: float, saturation: float) -> str:
+    red, green, blue = colorsys.hls_to_rgb(hue, lightness, saturation)
+    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
