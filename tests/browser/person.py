@@ -109,6 +109,7 @@ class PersonAtBrowser:
         form = page.locator("form[action='/account/agents/new/from-form']")
         await form.get_by_label("Name", exact=True).fill(name)
         await form.get_by_label("Description").fill(f"{name} writes summaries.")
+        await form.get_by_label("Address to call").fill("https://scribe.example.org/a2a")
         await form.get_by_label("Name of its first skill").fill("Summary")
         await form.get_by_label("What this skill does").fill("Writes one summary.")
         await form.get_by_role("button", name="Review the card").click()

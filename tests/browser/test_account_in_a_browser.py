@@ -93,6 +93,7 @@ async def test_a_person_signs_up_turns_two_factors_on_and_creates_an_agent(visit
     form = page.locator("form[action='/account/agents/new/from-form']")
     await form.get_by_label("Name", exact=True).fill("Scribe")
     await form.get_by_label("Description").fill("Writes summaries.")
+    await form.get_by_label("Address to call").fill("https://scribe.example.org/a2a")
     await form.get_by_label("Name of its first skill").fill("Summary")
     await form.get_by_label("What this skill does").fill("Writes one summary.")
     await form.get_by_role("button", name="Review the card").click()

@@ -39,15 +39,15 @@ _KIND_OF = {state: kind for kind, states in STATES.items() for state in states}
 
 
 def avatar(did: Any, *, large: bool = False) -> Markup:
-    """Ship made from the digest of a DID: colour of the ground, colour and cut of the sail. Decoration beside a name."""
+    """Ship made from the digest of a DID: colour of the background, colour and cut of the sail. Decoration beside a name."""
     digest = sha256(str(did).encode()).digest()
     hue = digest[0] / 256
-    ground = _colour(hue, 0.34, 0.45)
+    background = _colour(hue, 0.34, 0.45)
     sail = _colour((hue + 0.08 + digest[1] / 256 * 0.5) % 1, 0.86, 0.75)
     return Markup(
         '<svg class="avatar{}" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><rect width="24" height="24" rx="6" fill="{}"/>'
         '<path d="{}" fill="{}"/><path d="{}" fill="#e5ae43"/></svg>'
-    ).format(" large" if large else "", ground, SAILS[digest[2] % len(SAILS)], sail, HULL)
+    ).format(" large" if large else "", background, SAILS[digest[2] % len(SAILS)], sail, HULL)
 
 
 def short_did(did: Any) -> str:
