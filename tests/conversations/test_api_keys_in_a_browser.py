@@ -50,9 +50,9 @@ async def test_a_form_of_a_key_sent_twice_makes_one_key_and_shows_it_again(regis
     await browser.open("/account/api-keys")
     fields = browser.form("/account/api-keys").fields
     sent = [pair for pair in fields if pair[0] != "key_name"]
-    await browser.post("/account/api-keys", sent, key_name="Once")
+    await browser.post("/account/api-keys", sent, key_name="Once", scopes=["*"])
     first = secret_on(browser)
-    await browser.post("/account/api-keys", sent, key_name="Once")
+    await browser.post("/account/api-keys", sent, key_name="Once", scopes=["*"])
     assert secret_on(browser) == first
     await browser.open("/account/api-keys")
     assert browser.text.count("/revoke") == 1
@@ -61,7 +61,7 @@ async def test_a_form_of_a_key_sent_twice_makes_one_key_and_shows_it_again(regis
 async def test_a_revoked_key_is_refused_and_a_second_revocation_is_no_trouble(registry):
     browser = await browser_of(registry)
     await browser.open("/account/api-keys")
-    await browser.send("/account/api-keys", key_name="Short")
+    await browser.send("/account/api-keys", key_name="Short", scopes=["*"])
     headers = {"Authorization": f"Bearer {secret_on(browser)}"}
     await browser.open("/account/api-keys")
     (action,) = re.findall(r'action="(/account/api-keys/\d+/revoke)"', browser.text)
@@ -76,12 +76,13 @@ async def test_a_revoked_key_is_refused_and_a_second_revocation_is_no_trouble(re
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"key_name": " "}, "key_name"),
-        ({"key_name": "x" * 101}, "key_name"),
-        ({"key_name": "x", "expires_in_days": "-1"}, "expires_in_days"),
-        ({"key_name": "x", "expires_in_days": "١"}, "expires_in_days"),
-        ({"key_name": "x", "expires_in_days": "99999"}, "expires_in_days"),
+        ({"key_name": " ", "scopes": ["*"]}, "key_name"),
+        ({"key_name": "x" * 101, "scopes": ["*"]}, "key_name"),
+        ({"key_name": "x", "scopes": ["*"], "expires_in_days": "-1"}, "expires_in_days"),
+        ({"key_name": "x", "scopes": ["*"], "expires_in_days": "١"}, "expires_in_days"),
+        ({"key_name": "x", "scopes": ["*"], "expires_in_days": "99999"}, "expires_in_days"),
         ({"key_name": "x", "scopes": ["nothing"]}, "scopes"),
+        ({"key_name": "x"}, "scopes"),
     ],
     ids=str,
 )
@@ -104,7 +105,7 @@ async def test_a_scope_of_an_area_that_one_does_not_administer_is_refused(regist
 async def test_a_key_of_another_account_is_not_revoked(registry):
     owner, other = [await browser_of(registry) for _ in range(2)]
     await owner.open("/account/api-keys")
-    await owner.send("/account/api-keys", key_name="Mine")
+    await owner.send("/account/api-keys", key_name="Mine", scopes=["*"])
     key = secret_on(owner)
     await owner.open("/account/api-keys")
     (action,) = re.findall(r'action="(/account/api-keys/\d+/revoke)"', owner.text)
@@ -207,7 +208,7 @@ async def test_a_webhook_of_another_account_is_unknown(registry):
 async def test_what_a_person_writes_is_text_on_every_page_that_shows_it(registry):
     browser = await browser_of(registry)
     await browser.open("/account/api-keys")
-    await browser.send("/account/api-keys", key_name=MARKUP)
+    await browser.send("/account/api-keys", key_name=MARKUP, scopes=["*"])
     pages = [browser.text, (await browser.open("/account/api-keys")).text]
     path = await webhook_of(browser, url=f"{URL}?a=<script>x", description=MARKUP)
     pages += [browser.text, (await browser.open("/account/webhooks")).text, (await browser.open(path)).text]

@@ -273,7 +273,7 @@ async def test_roles_and_spend_policy_are_replaced(registry):
 async def api_headers(registry: TestRegistry, browser: BrowserOf) -> dict[str, str]:
     """The credential of the same person for the API."""
     await browser.open("/account/api-keys")
-    await browser.send("/account/api-keys", key_name="For the test")
+    await browser.send("/account/api-keys", key_name="For the test", scopes=["*"])
     key = re.search(r'class="secret"[^>]*><code>([^<]+)</code>', browser.text)[1]
     back = {"Authorization": f"Bearer {key}"}
     did = (await registry.get("/agents", headers=back)).json()["items"][0]["did"]

@@ -190,7 +190,7 @@ async def _key(stage: Any) -> FilledForm:
         "UPDATE people_api_key SET revoked_at = now() WHERE description = 'Console' AND revoked_at IS NULL"
     )
     await _act(stage, spent)
-    return await _proved(stage, key_name="Console", expires_in_days="1")
+    return await _proved(stage, key_name="Console", scopes="*", expires_in_days="1")
 
 
 async def _webhook(stage: Any) -> FilledForm:

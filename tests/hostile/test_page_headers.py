@@ -52,7 +52,13 @@ async def test_of_a_field_that_comes_twice_the_last_value_counts_for_the_key_and
     browser = await browser_of(registry)
     await browser.open("/account/api-keys")
     key = dict(browser.form("/account/api-keys").fields)["form_key"]
-    forged = [("form_key", key), ("key_name", "Before"), ("key_name", "After"), ("form_key", "forged")]
+    forged = [
+        ("form_key", key),
+        ("key_name", "Before"),
+        ("key_name", "After"),
+        ("scopes", "*"),
+        ("form_key", "forged"),
+    ]
     assert (await browser.post("/account/api-keys", forged)).status_code == 409
     assert (await browser.post("/account/api-keys", [*forged, ("form_key", key)])).status_code == 200
     listed = (await browser.open("/account/api-keys")).text

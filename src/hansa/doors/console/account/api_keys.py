@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound, Refused
-from hansa.foundation.values.scopes import SCOPES
+from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES
 from hansa.rooms import people
 
 router = APIRouter(
@@ -83,13 +83,12 @@ def _requested(form: SentForm) -> people.ApiKeyIn:
             {"expires_in_days": "Enter a number of days; 0 means that the key does not expire."}
         )
     scopes = form.values("scopes")
+    requested = form.read_as(
+        people.ApiKeyIn, scopes=scopes or [EVERY_SCOPE], expires_in_days=int(days) if days else None
+    )
     if not scopes:
         raise FormRefused({"scopes": "Choose the scopes that the program needs, or every scope."})
-    return form.read_as(
-        people.ApiKeyIn,
-        scopes=scopes,
-        expires_in_days=int(days) if days else None,
-    )
+    return requested
 
 
 async def _keys_page(
