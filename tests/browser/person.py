@@ -44,7 +44,7 @@ class PersonAtBrowser:
     async def press(self, button: str, heading: str) -> None:
         """Press a button and wait for the page that it leads to."""
         await self.page.get_by_role("button", name=button, exact=True).click()
-        await expect(self.page.get_by_role("heading", level=1)).to_have_text(heading)
+        await expect(self.page.get_by_role("heading", level=1)).to_contain_text(heading)
 
     async def reads(self, notice: str) -> None:
         """The page confirms the act."""
