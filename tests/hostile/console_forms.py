@@ -268,13 +268,13 @@ def authorization_query(stage: Any) -> dict[str, str]:
 
 
 async def _refused_access(stage: Any) -> FilledForm:
-    """The consent of the newest browser session of the staged developer."""
+    """The consent of the first browser session of the staged developer, which is the credential of the table."""
     runtime = stage.registry.runtime
     asked = await people.read_request(runtime, list(authorization_query(stage).items()))
     row = await stage.registry.database.read(
         lambda tx: tx.fetchrow(
             "SELECT s.id, clock_timestamp() AS now FROM people_session s JOIN people_developer d ON d.id = s.developer_id"
-            " WHERE d.email = $1 AND s.browser_token_hash IS NOT NULL AND s.ended_at IS NULL AND s.expires_at > now() ORDER BY s.opened_at DESC",
+            " WHERE d.email = $1 AND s.browser_token_hash IS NOT NULL AND s.ended_at IS NULL AND s.expires_at > now() ORDER BY s.opened_at LIMIT 1",
             stage.developer.email,
         )
     )
