@@ -8,7 +8,7 @@ import pytest
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents, people
 from hansa.rooms.journal.reactors import reactor_jobs
-from hansa.rooms.people.oauth import CONNECTIONS_FOLLOW, CONNECTIONS_OF_AGENTS
+from hansa.rooms.people.oauth import CONNECTIONS_FOLLOW, CONNECTIONS_OF_AGENTS, end_past_grants
 from tests.browsing import BrowserOf
 from tests.connections import ConnectedClient, client_of, connect, pkce, register
 from tests.registry import PASSWORD, TestRegistry, at_once
@@ -208,6 +208,40 @@ async def test_a_connection_ends_at_its_time(registry):
     assert not await lives(client)
     assert said(await client.refresh()) == (400, "invalid_grant")
     assert await client.connections() == []
+
+
+async def test_connections_past_their_time_and_codes_never_exchanged_are_ended_with_an_event(registry):
+    developer = await registry.developer()
+    expired, forgotten = (
+        await connect(registry, developer=developer, days="1"),
+        await client_of(registry, developer),
+    )
+    living = await connect(registry, developer=developer)
+    await code(forgotten)
+    await execute(
+        registry,
+        "UPDATE people_grant SET created_at = created_at - interval '2 days', ends_at = ends_at - interval '1 day'"
+        " WHERE client_id = $1",
+        expired.client_id,
+    )
+    await execute(registry, "UPDATE people_grant_code SET expires_at = now() WHERE used_at IS NULL")
+    await registry.database.transaction(end_past_grants)
+    assert sorted(str(one) for one in await ended_because(expired)) == ["None", "expired", "expired"]
+    assert await lives(living)
+
+
+async def test_secrets_of_agents_are_tried_sixty_times_a_minute_and_refreshes_are_not_held_to_it(registry):
+    client = await connect(registry)
+    headers = registry.elsewhere()
+    form = {"grant_type": "client_credentials", "client_id": "agent-x", "client_secret": "agsec_x"}
+    for _ in range(60):
+        assert (await registry.http.post("/oauth/token", data=form, headers=headers)).status_code == 401
+    limited = await registry.http.post("/oauth/token", data=form, headers=headers)
+    assert said(limited) == (429, "temporarily_unavailable")
+    assert int(limited.headers["retry-after"]) > 0
+    form = {"grant_type": "refresh_token", "client_id": client.client_id}
+    form["refresh_token"] = client.tokens["refresh_token"]
+    assert (await registry.http.post("/oauth/token", data=form, headers=headers)).status_code == 200
 
 
 async def test_a_suspended_developer_s_connection_pauses(registry):

@@ -1,6 +1,7 @@
 """The specification on transfers across registries, between two registries over real mutual TLS."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -11,6 +12,7 @@ from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation, ledger
 from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.notifications import OWNER_NOTICES
+from tests.connections import connect, take_access_tokens
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours
 from tests.rooms.journal.reactors.reacting import reacting
@@ -295,6 +297,22 @@ async def test_a_policy_that_asks_for_approval_moves_nothing_and_an_abort_gives_
     assert (await across(alice, bob.did, "8")).status_code == 403
     await settle(pair.a, pair.b)
     assert (await alice.balance(), await bob.balance()) == ("92", "107.96")
+
+
+async def test_a_crossing_under_a_grant_is_counted_and_an_abort_gives_its_amount_back(pair: Neighbours):
+    client = await connect(pair.a.registry, "wallet:pay", per_call="8", per_day="10", ask_above="10")
+    take_access_tokens(pair.a.registry)
+    assert client.agent
+    alice, bob = replace(client.agent, token=client.access_token), await pair.b.registry.agent()
+    await limited(pair.b, 0)
+    assert await refusal(await across(alice, bob.did, "8")) == (403, "PEER_LIMIT")
+    await settle(pair.a, pair.b)
+    assert await client.spent() == "0"
+    await limited(pair.b, 10_000 * 10**8)
+    assert (await across(alice, bob.did, "8")).status_code == 200
+    assert await refusal(await across(alice, bob.did, "3")) == (403, "SPEND_OVER_PER_DAY_MAX")
+    await settle(pair.a, pair.b)
+    assert await client.spent() == "8"
 
 
 async def test_a_licence_is_demanded_where_this_registry_holds_one(pair: Neighbours):

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.keys.access_tokens import (
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.process.runtime import Config, Db, Tokens, runtime_of
 from hansa.foundation.plumbing.web.caller import AGENT_SIGN_IN, Public
-from hansa.foundation.plumbing.web.limits import Limit, limited, within_read_limit
+from hansa.foundation.plumbing.web.limits import Limit, admit, client_address, within_read_limit
 from hansa.foundation.values.connections import CONNECTION_SCOPES
 from hansa.foundation.values.errors import Forbidden, Unauthorized
 
@@ -33,8 +33,10 @@ from .schemas import (
     RevokedOut,
 )
 
-TOKENS_PER_ADDRESS = Limit("agent-token", 60)
-"""Shared with `POST /auth/agent/token`: a secret cannot be guessed twice as often by using both."""
+SECRETS_PER_ADDRESS = Limit("agent-token", 60)
+"""Shared with `POST /auth/agent/token`: a secret cannot be guessed twice as often by using both. Codes and refresh tokens are not held to
+it: one address may refresh the connections of many persons.
+"""
 
 FAULTS: dict[int | str, dict[str, object]] = {
     400: {"model": OAuthErrorOut, "description": "The request is refused."},
@@ -49,7 +51,7 @@ add_preflight(oauth_router, "/token", "/revoke", "/register")
 @oauth_router.post(
     "/token",
     operation_id="issue_oauth_token",
-    dependencies=[Depends(limited(TOKENS_PER_ADDRESS))],
+    dependencies=[Depends(within_read_limit)],
     response_model_exclude_none=True,
     responses=FAULTS,
 )
@@ -128,6 +130,7 @@ async def _token_of_agent(request: Request, form: OAuthTokenForm) -> OAuthTokenO
     """The token of an agent: for every route, or with `resource` an access token for the MCP endpoint alone."""
     runtime = runtime_of(request)
     client_id, secret = basic_credentials(request) or (form.client_id or "", form.client_secret or "")
+    await admit(runtime.database, SECRETS_PER_ADDRESS, client_address(request))
     if not client_id or not secret:
         raise OAuthFault("invalid_client", "client_id and client_secret of an agent are required.", 401)
     sign_in = AGENT_SIGN_IN.of(runtime)
