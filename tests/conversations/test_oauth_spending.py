@@ -189,8 +189,9 @@ async def test_an_approval_of_a_grant_serves_neither_the_agent_itself_nor_anothe
     approval_id = (await client.transfer(payee, "2", key=key)).json()["approval_id"]
     await client.browser.open(f"/account/approvals/{approval_id}")
     await client.browser.send(f"/account/approvals/{approval_id}/approve")
-    own = await client.agent.transfer(payee, "2", approval_id=approval_id)
-    assert code_of(own) == "SPEND_APPROVAL_FOR_ANOTHER"
+    for named in ({}, {"key": key}):
+        own = await client.agent.transfer(payee, "2", approval_id=approval_id, **named)
+        assert code_of(own) == "SPEND_APPROVAL_FOR_ANOTHER"
     assert (await client.agent.transfer(payee, "2", key=key)).status_code == 202
     second = await connect(registry, *PAYING, developer=client.developer, agent=client.agent, ask_above="1")
     assert (await second.transfer(payee, "2", key=key)).status_code == 202
