@@ -461,3 +461,17 @@ def test_a_difference_keeps_the_blanks_of_its_lines():
         ("added", '+    "b": 2'),
     ]
     assert difference({"a": 1}, {"a": 1}) == []
+
+
+async def test_payments_of_all_own_agents_that_wait_stand_in_one_inbox_and_no_payment_of_others(registry):
+    browser, agent, _ = await pair(registry)
+    _, stranger, _ = await pair(registry)
+    waiting, decided = await pending_approval(registry, agent), await pending_approval(registry, agent)
+    foreign = await pending_approval(registry, stranger)
+    await browser.open(f"/account/approvals/{decided}")
+    await browser.send(f"/account/approvals/{decided}/deny")
+    inbox = await browser.open("/account/approvals")
+    assert "1 payment waits for your decision." in inbox.text
+    assert inbox.text.index(f"/account/approvals/{waiting}") < inbox.text.index(f"/account/approvals/{decided}")
+    assert foreign not in inbox.text
+    assert (await browser.open(f"/account/approvals/{foreign}")).status_code == 404

@@ -46,6 +46,7 @@ PERSON = (
         (
             Link("/account", "Home", "home"),
             Link("/account/agents", "Agents", "agent"),
+            Link("/account/approvals", "Approvals", "bell"),
             Link("/account/wallets", "Wallets", "wallet"),
         ),
     ),

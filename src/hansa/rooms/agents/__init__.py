@@ -60,7 +60,7 @@ from hansa.rooms.agents.spending import (
     OverPaymentLimit,
     PayeeNotAllowed,
 )
-from hansa.rooms.agents.spending.approvals import approvals_of, find_approval, own_approval
+from hansa.rooms.agents.spending.approvals import approval_inbox, approvals_of, find_approval, own_approval
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
@@ -130,6 +130,7 @@ __all__ = [
     "acting_under",
     "active_agent",
     "agent_of_access",
+    "approval_inbox",
     "approvals_of",
     "ask_owner",
     "authz_of",

@@ -22,7 +22,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, catalogue
 
 router = APIRouter(
-    prefix="/account/approvals/{approval_id:uuid}",
+    prefix="/account/approvals",
     include_in_schema=False,
     default_response_class=HTMLResponse,
     route_class=LazyRoute,
@@ -30,19 +30,43 @@ router = APIRouter(
 )
 
 
+INBOX_SHOWN = 100
+
+
 @router.get("")
+async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+    """Payments of all own agents that wait for a decision, then those that were decided."""
+
+    async def read(tx: Tx) -> tuple[list[tuple[str, agents.Approval]], int, dict[str, str]]:
+        found, waiting = await agents.approval_inbox(tx, person.developer, INBOX_SHOWN)
+        parties = {did for agent, approval in found for did in (agent, approval.payee)}
+        return found, waiting, await catalogue.names_of_agents(tx, sorted(parties))
+
+    found, waiting, names = await db.read(read)
+    currency = runtime_of(request).settings.settlement_currency
+    return account_page(
+        request,
+        "connected/approvals.html",
+        person,
+        approvals=[agents.SpendApprovalOut.of(approval, did, currency) for did, approval in found],
+        waiting=waiting,
+        names=names,
+    )
+
+
+@router.get("/{approval_id:uuid}")
 async def show_approval(approval_id: UUID, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """Payee, amount, client and request of the payment."""
     return await _page(request, person, db, approval_id)
 
 
-@router.post("/approve")
+@router.post("/{approval_id:uuid}/approve")
 async def approve(approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
     """Approve this payment, once."""
     return await _decide(request, sender, db, approval_id, is_approved=True)
 
 
-@router.post("/deny")
+@router.post("/{approval_id:uuid}/deny")
 async def deny(approval_id: UUID, sender: Act, request: Request, db: Db) -> Response:
     """Deny this payment."""
     return await _decide(request, sender, db, approval_id, is_approved=False)

@@ -17,6 +17,7 @@ from .rules import Approval, Spending
 
 __all__ = [
     "Approval",
+    "approval_inbox",
     "approvals_of",
     "decide",
     "find_approval",
@@ -77,6 +78,11 @@ async def approvals_of(
     """A page of the approvals of an own agent, newest first, and how many there are. Raises: AgentUnknown."""
     require_own(await find_owner_and_roles(tx, did), developer.id)
     return await store.approvals(tx, did, status, limit=limit, offset=offset)
+
+
+async def approval_inbox(tx: Tx, developer: Developer, limit: int) -> tuple[list[tuple[str, Approval]], int]:
+    """Approvals of all own agents, each with the DID, the pending ones first, and the number of pending ones."""
+    return await store.inbox(tx, developer.id, limit), await store.count_inbox(tx, developer.id)
 
 
 async def own_approval(tx: Tx, developer: Developer, approval_id: UUID) -> tuple[str, Approval]:

@@ -101,6 +101,17 @@ SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.i
 WHERE a.developer_id = $1 AND p.id = $2
 """  # noqa: S608
 
+_INBOX = f"""
+SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
+WHERE a.developer_id = $1
+ORDER BY (p.status = 'pending' AND p.expires_at > clock_timestamp()) DESC, p.created_at DESC, p.id LIMIT $2
+"""  # noqa: S608
+
+_COUNT_INBOX = """
+SELECT count(*) FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
+WHERE a.developer_id = $1 AND p.status = 'pending' AND p.expires_at > clock_timestamp()
+"""
+
 _USE_APPROVAL = """
 UPDATE agents_spend_approval SET used_at = clock_timestamp()
 WHERE id = $1 AND status = 'approved' AND used_at IS NULL RETURNING true
@@ -291,6 +302,18 @@ async def approval_of_owner(tx: Tx, developer_id: int, approval_id: UUID) -> tup
         return None
     columns = dict(row)
     return columns.pop("did"), Approval(**columns)
+
+
+async def inbox(tx: Tx, developer_id: int, limit: int) -> list[tuple[str, Approval]]:
+    """Approvals of all agents of a developer, each with the DID: the pending ones first, then the newest. Takes no lock."""
+    found = [dict(row) for row in await tx.fetch(_INBOX, developer_id, limit)]
+    return [(columns.pop("did"), Approval(**columns)) for columns in found]
+
+
+async def count_inbox(tx: Tx, developer_id: int) -> int:
+    """The number of pending approvals of all agents of a developer."""
+    number: int = await tx.fetchval(_COUNT_INBOX, developer_id)
+    return number
 
 
 async def decide_approval(
