@@ -472,6 +472,8 @@ async def test_payments_of_all_own_agents_that_wait_stand_in_one_inbox_and_no_pa
     await browser.send(f"/account/approvals/{decided}/deny")
     inbox = await browser.open("/account/approvals")
     assert "1 payment waits for your decision." in inbox.text
-    assert inbox.text.index(f"/account/approvals/{waiting}") < inbox.text.index(f"/account/approvals/{decided}")
+    assert inbox.text.index(f"/account/approvals/{waiting}") < inbox.text.index(
+        f"/account/approvals/{decided}"
+    )
     assert foreign not in inbox.text
     assert (await browser.open(f"/account/approvals/{foreign}")).status_code == 404

@@ -243,6 +243,15 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     assert reached - set(written.taken) == set(), dict(written.taken)
     reason = {"agent_dids": [strangers.other.did], "reason": TEXTS[0]}
     await registry.post("/admin/agents/bulk/suspend", json=reason, headers=strangers.administrator.headers)
+    waiting = await registry.database.transaction(
+        lambda tx: tx.fetchval(
+            "INSERT INTO agents_spend_approval (agent_id, payee, amount, expires_at)"
+            " SELECT id, $2, 1, now() + interval '1 day' FROM agents_agent WHERE did = $1 RETURNING id",
+            strangers.agent.did,
+            strangers.other.did,
+        )
+    )
+    written.pages.append(f"/account/approvals/{waiting}")
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
     to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/"))]

@@ -42,6 +42,8 @@ OPEN_TO_SUSPENDED = {
     "POST /api/v1/auth/recovery-keys": "secures the login",
     "POST /api/v1/ws/ticket": "opens a feed to read",
     "POST /confirm": "proves the password for another form",
+    "POST /mcp": "lists tools; for a suspended person only public ones act, by the conversations of the tools",
+    "POST /mcp/rpc": "as POST /mcp",
 }
 
 
