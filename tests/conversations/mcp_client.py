@@ -22,6 +22,7 @@ class McpClient:
     path: str = "/mcp"
     revision: str = HANDSHAKE_REVISION
     headers: dict[str, str] = field(default_factory=dict)
+    capabilities: dict[str, Any] = field(default_factory=dict)
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
         """Send one message, or other content as it is."""
@@ -44,7 +45,7 @@ class McpClient:
         if self.revision == MODERN_REVISION:
             stated["_meta"] = {
                 "io.modelcontextprotocol/protocolVersion": self.revision,
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
                 "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
             }
             headers = {"Mcp-Method": method}

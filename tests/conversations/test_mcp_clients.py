@@ -1,6 +1,7 @@
 """The tools by the client of the protocol's own SDK, over HTTP."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,13 +20,13 @@ __all__ = ["service"]
 
 
 @asynccontextmanager
-async def served(registry: TestRegistry) -> AsyncIterator[str]:
-    """The address of the registry while it serves."""
-    socket = listen("127.0.0.1", 0)
+async def served(registry: TestRegistry, at: socket.socket | None = None) -> AsyncIterator[str]:
+    """The address of the registry while it serves, at a socket that listens or at a new one."""
+    listener = at or listen("127.0.0.1", 0)
     server = server_of(registry.app)
-    serving = asyncio.create_task(server.serve(sockets=[socket]))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
         await serving

@@ -294,6 +294,43 @@ async def test_a_call_over_the_limit_waits_for_the_owner_too(service: Service):
     assert (await client.done("buy_call", intent=intent))["status"] == "settled"
 
 
+async def test_a_client_that_opens_pages_is_led_to_the_approval_and_its_word_decides_nothing(
+    client: McpClient, owner: TestDeveloper, payer: TestAgent, payee: TestAgent
+):
+    await govern(owner, payer, approval_over="2")
+    client.revision, client.capabilities = MODERN_REVISION, {"elicitation": {"url": {}}}
+    intent = await previewed(client, payee)
+    asked = await client.call("send_units", intent=intent)
+    assert (asked["resultType"], asked["requestState"]) == ("input_required", intent)
+    (request,) = asked["inputRequests"].values()
+    assert request["method"] == "elicitation/create"
+    assert request["params"]["mode"] == "url"
+    assert request["params"]["url"].startswith(f"{client.registry.settings.base_url}/account/approvals/")
+    accepted = {name: {"action": "accept"} for name in asked["inputRequests"]}
+    repeated = {
+        "name": "send_units",
+        "arguments": {"intent": intent},
+        "inputResponses": accepted,
+        "requestState": intent,
+    }
+    waiting = (await client.result("tools/call", repeated))["structuredContent"]["result"]
+    assert waiting["status"] == "approval_required"
+    assert await payer.balance() == "100"
+    await decide(owner, payer, waiting["approval_id"], "approve")
+    paid = (await client.result("tools/call", repeated))["structuredContent"]["result"]
+    assert paid["status"] == "completed"
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"elicitation": {"form": {}}}])
+async def test_a_client_that_opens_no_pages_gets_the_address(
+    client: McpClient, owner: TestDeveloper, payer: TestAgent, payee: TestAgent, capabilities: dict[str, Any]
+):
+    await govern(owner, payer, approval_over="2")
+    client.revision, client.capabilities = MODERN_REVISION, capabilities
+    waiting = await client.done("send_units", intent=await previewed(client, payee))
+    assert waiting["approve_url"]
+
+
 async def test_a_payment_that_is_refused_leaves_its_intent_open(
     client: McpClient, payer: TestAgent, payee: TestAgent
 ):

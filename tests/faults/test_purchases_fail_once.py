@@ -13,9 +13,12 @@ import asyncpg
 import httpx2
 import pytest
 
+from hansa.doors.mcp.exchange import CALLS, MONEY_CALLS
+from hansa.foundation.plumbing.web.limits import LeasedLimit
 from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
 from hansa.rooms.commerce.payments.settlement_worker import resume_settlements
+from tests.conversations.mcp_client import McpClient
 from tests.faults.completed import faults_of_commits
 from tests.faults.failing import Plan, put_under_plan
 from tests.outside import Host, host
@@ -161,6 +164,62 @@ async def test_whichever_statement_of_a_purchase_fails_it_is_paid_once_or_not_at
     await prove_book(market.observer)
     await prove_supply(market.payments.registry.supply)
     print(f"purchase: {len(statements)} statements, each failed once")
+
+
+async def test_whichever_statement_of_a_call_bought_by_an_intent_fails_it_is_paid_once(
+    market: Market, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(purchase, "SETTLED_WITHIN_SECONDS", SETTLED_WITHIN_SECONDS)
+    registry = market.payments.registry
+    for limit in (CALLS, MONEY_CALLS):
+        limit.put(registry.runtime, LeasedLimit(registry.database, limit.name, 0))
+    tools = McpClient(registry, market.payments.caller.token)
+    asked = {"agent": market.payments.service.did, "message": "good morning"}
+
+    async def intent() -> str:
+        return str((await tools.done("preview_call", **asked))["intent"])
+
+    for _ in range(2):
+        known = await intent()
+        market.plan.watch()
+        await tools.done("buy_call", intent=known)
+    statements = list(market.plan.listed)
+    for number, statement in enumerate(statements):
+        for fault in faults_of_commits(statement):
+            site = f"statement {number} of {len(statements)} ({statement[:60]}): {fault.value}"
+            known, paid = await intent(), await market.paid()
+            market.plan.fail(number, fault)
+            first = await tools.send("tools/call", {"name": "buy_call", "arguments": {"intent": known}})
+            assert market.plan.has_failed, site
+            assert first.status_code in {200, 503}, (site, first.text)
+            market.plan.watch()
+            bought = await _bought_by(market, tools, known)
+            await market.end_what_is_open()
+            assert await open_tokens(market.observer) == [], site
+            again = await tools.done("buy_call", intent=known)
+            assert (again["token_id"], again["answer"]) == (bought["token_id"], bought["answer"]), site
+            assert await market.paid() - paid <= 1, site
+            assert len(set(market.called_with)) == len(market.called_with), site
+            await prove_tokens(market.observer)
+    await prove_book(market.observer)
+    await prove_supply(registry.supply)
+
+
+async def _bought_by(market: Market, tools: McpClient, intent: str) -> dict[str, Any]:
+    """The answer to the same intent, once its connections are whole and its end has come."""
+    refused: dict[str, Any] = {}
+    for _ in range(TRIES):
+        answer = await tools.send("tools/call", {"name": "buy_call", "arguments": {"intent": intent}})
+        if answer.status_code == 200:
+            result = answer.json()["result"]
+            if not result["isError"]:
+                bought: dict[str, Any] = result["structuredContent"]["result"]
+                return bought
+            refused = result["structuredContent"]
+            assert refused["status"] >= 500 or refused["code"] == "IDEMPOTENCY_KEY_IN_PROGRESS", refused
+        await time_passes(market.payments.registry.runtime, HOUR)
+        await run_due(market.payments.registry.runtime, PURCHASE_ENDS)
+    raise AssertionError(f"the purchase does not end: {refused}")
 
 
 def _require_same_purchase(first: httpx2.Response, repeated: dict[str, Any], site: str) -> None:

@@ -6,11 +6,12 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import msgspec
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.plumbing.web.in_process import InnerCall
-from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.errors import Crashed, Refused
 
 from . import agreements, catalogue, inputs, spending
 from .answers import Shaped, shaped
@@ -20,6 +21,8 @@ from .refusals import ToolUnknown, approval_required, invalid, of_answer, refusa
 
 By: TypeAlias = Literal["anyone", "person", "agent"]
 Handler: TypeAlias = Callable[[Exchange, Any], Awaitable[Shaped]]
+
+_log = structlog.get_logger()
 
 API = "/api/v1"
 CARD = ("name", "description", "tags", "pricing", "human_readable_id")
@@ -81,6 +84,9 @@ class Tool(msgspec.Struct, frozen=True):
             result = invalid(error)
         except Refused as error:
             result = refusal(error)
+        except Exception as error:  # noqa: BLE001
+            _log.error("tool crashed", tool=self.name, exc_info=error)
+            result = refusal(Crashed())
         key = arguments.get("intent") or arguments.get("request_id")
         exchange.note(self.name, result, began, key if isinstance(key, str) else None)
         return result
