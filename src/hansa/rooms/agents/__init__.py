@@ -60,7 +60,13 @@ from hansa.rooms.agents.spending import (
     OverPaymentLimit,
     PayeeNotAllowed,
 )
-from hansa.rooms.agents.spending.approvals import approval_inbox, approvals_of, find_approval, own_approval
+from hansa.rooms.agents.spending.approvals import (
+    approval_inbox,
+    approvals_of,
+    count_pending_approvals,
+    find_approval,
+    own_approval,
+)
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
@@ -135,6 +141,7 @@ __all__ = [
     "ask_owner",
     "authz_of",
     "clear_payment",
+    "count_pending_approvals",
     "create_agent",
     "decide_approval",
     "delegations",

@@ -1,5 +1,7 @@
 """Opening accounts and reading them."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
@@ -16,6 +18,7 @@ __all__ = [
     "WRITTEN_TRANSACTIONS",
     "Balance",
     "balance_of",
+    "balances_of",
     "circulating",
     "newest_transaction",
     "open_account",
@@ -51,6 +54,12 @@ async def balance_of(tx: Tx, did: str) -> Balance:
     if buckets is None:
         raise AccountUnknown
     return Balance(did, *buckets)
+
+
+async def balances_of(tx: Tx, dids: Sequence[str]) -> dict[str, Balance]:
+    """Balances of several accounts, by DID; an unknown DID is absent."""
+    found = await store.buckets_of_each(tx, dids)
+    return {did: Balance(did, *buckets) for did, buckets in found.items()}
 
 
 async def circulating(tx: Tx) -> tuple[Minor, int]:

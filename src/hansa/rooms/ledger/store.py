@@ -144,6 +144,14 @@ async def buckets_of(tx: Tx, did: str) -> tuple[Minor, Minor, Minor] | None:
     return (Minor(row["liquid"]), Minor(row["staked"]), Minor(row["escrow"])) if row else None
 
 
+async def buckets_of_each(tx: Tx, dids: Sequence[str]) -> dict[str, tuple[Minor, Minor, Minor]]:
+    """The same three balances of several accounts, by DID, in one statement; an unknown DID is absent."""
+    rows = await tx.fetch(
+        "SELECT did, liquid, staked, escrow FROM ledger_account WHERE did = ANY ($1) AND unit = ''", dids
+    )
+    return {row["did"]: (Minor(row["liquid"]), Minor(row["staked"]), Minor(row["escrow"])) for row in rows}
+
+
 async def sum_balances(tx: Tx) -> tuple[Minor, int]:
     """The sum of all balances, exact whatever somebody wrote into them, and the number of agents' accounts."""
     row = await tx.fetchrow(

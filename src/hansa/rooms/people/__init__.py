@@ -73,7 +73,7 @@ from .recovery_keys import present_version as recovery_keys_version
 from .register import admit as admit_registration
 from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
-from .schemas import AcceptTermsIn, RegistrationIn
+from .schemas import AcceptTermsIn, ProfileOut, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
 from .store import names_of
 from .two_factor import (
@@ -131,6 +131,7 @@ __all__ = [
     "OpenBrowserSession",
     "PartialLogin",
     "PartialTokenRefused",
+    "ProfileOut",
     "RaiseNeedsPassword",
     "RecoverIn",
     "RecoveryIn",

@@ -53,11 +53,12 @@ async def show_wallets(
 ) -> HTMLResponse:
     """The own agents, the oldest first, each with its liquid balance."""
 
-    async def reading(tx: Tx) -> tuple[list[tuple[agents.OwnedAgent, Minor]], int]:
+    async def reading(tx: Tx) -> tuple[list[tuple[agents.OwnedAgent, ledger.Balance]], int]:
         owned, total = await agents.page_of_developer(
             tx, person.developer.id, limit=WALLETS_SHOWN, offset=offset
         )
-        return [(agent, (await ledger.balance_of(tx, agent.did)).liquid) for agent in owned], total
+        balances = await ledger.balances_of(tx, [agent.did for agent in owned])
+        return [(agent, balances[agent.did]) for agent in owned], total
 
     wallets, total = await db.read(reading)
     return account_page(
