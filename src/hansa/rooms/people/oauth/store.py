@@ -199,7 +199,15 @@ async def add_grant(tx: Tx, new: NewGrant) -> ConnectionRow:
 
 async def add_code(tx: Tx, new: NewCode) -> bool:
     """Write the code of a new grant; false where its consent has a code already."""
-    added = await tx.fetchval(_ADD_CODE, *msgspec.structs.astuple(new), CODE_SECONDS)
+    added = await tx.fetchval(
+        _ADD_CODE,
+        new.code_hash,
+        new.grant_id,
+        new.redirect_uri,
+        new.challenge,
+        new.consent_hash,
+        CODE_SECONDS,
+    )
     return added is not None
 
 
