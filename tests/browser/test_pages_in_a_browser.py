@@ -19,6 +19,7 @@ PAGES = [
     "/changelog",
     "/status",
     "/federation",
+    "/connect",
     "/design",
     "/swaps",
     "/proofs",

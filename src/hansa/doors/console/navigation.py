@@ -37,7 +37,7 @@ EXPLORER = Group(
         Link("/swaps", "Market", "market"),
         Link("/federation", "Federation", "federation", below=("/licences",)),
         Link("/proofs", "Proofs", "proof", below=("/verify", "/supply", "/receipts")),
-        Link("/guides", "Docs", "docs", below=("/docs", "/first-steps", "/client")),
+        Link("/guides", "Docs", "docs", below=("/docs", "/first-steps", "/client", "/connect")),
     ),
 )
 PERSON = (

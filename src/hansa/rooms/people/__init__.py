@@ -48,7 +48,7 @@ from .oauth import (
     refused_address,
     seal_request,
 )
-from .oauth import shown as shown_connections
+from .oauth import shown as connections_view
 from .oauth.schemas import ConnectionOut
 from .profile import accept_terms, own_profile
 from .recovery import (
@@ -197,7 +197,7 @@ __all__ = [
     "revoke_key",
     "seal_request",
     "set_forgotten_password",
-    "shown_connections",
+    "connections_view",
     "turn_off",
     "turn_on",
     "verify_address",

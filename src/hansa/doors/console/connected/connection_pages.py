@@ -83,7 +83,7 @@ async def _page(
 ) -> HTMLResponse:
     async def read(tx: Tx) -> list[people.ConnectionOut]:
         found, _ = await people.living_connections(tx, person.developer.id, limit=people.GRANTS_MAX, offset=0)
-        return await people.shown_connections(tx, found, spent)
+        return await people.connections_view(tx, found, spent)
 
     return account_page(
         request,

@@ -61,9 +61,9 @@ class ConnectionRow(msgspec.Struct, frozen=True):
     ends_at: datetime
 
     @property
-    def shown_client(self) -> str:
+    def client_label(self) -> str:
         """The client as its owner knows it."""
-        return shown_client(self.client_name, self.client_host)
+        return client_label(self.client_name, self.client_host)
 
 
 class Connection(msgspec.Struct, frozen=True):
@@ -97,9 +97,9 @@ class Connection(msgspec.Struct, frozen=True):
     @property
     def grant(self) -> Grant:
         """The grant for `agents.acting_under`, which bounds the payments of the agent."""
-        return Grant(self.grant_id, shown_client(self.client_name, self.client_host), self.read_bounds)
+        return Grant(self.grant_id, client_label(self.client_name, self.client_host), self.read_bounds)
 
 
-def shown_client(name: str, host: str | None) -> str:
+def client_label(name: str, host: str | None) -> str:
     """Name of a client with the host that vouches for it."""
     return f"{name} ({host or 'unverified'})"
