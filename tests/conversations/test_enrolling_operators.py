@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hansa.foundation.plumbing.outgoing import OutgoingTimeout, show_certificate
 from hansa.rooms import federation
 from hansa.rooms.federation import LOCAL_IDENTITY, IdentityMissing
-from hansa.rooms.federation.identity import local_identity, own
+from hansa.rooms.federation.identity import local, local_identity
 from hansa.rooms.federation.identity.requests import new_request
 from hansa.rooms.federation.operators import renew_certificates
 from hansa.rooms.federation.peers import READ_A_PEER
@@ -364,7 +364,7 @@ async def test_an_operator_whose_certificates_ended_comes_back_by_a_new_invitati
     mainframe = await enrolled(operator)
     registry = operator.registry
     await let_pass(registry, timedelta(days=8))
-    monkeypatch.setattr(own, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(local, "REMEMBERED_SECONDS", 0.0)
     with pytest.raises(IdentityMissing):
         await identity_of(registry)
     await renew_certificates(registry.runtime)

@@ -23,7 +23,7 @@ from hansa.doors.serving.trusted_domains import TrustedDomains
 from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
 from hansa.foundation.plumbing.keys.key_files import Keyring
 from hansa.foundation.plumbing.settings import read_settings
-from hansa.rooms.federation.identity import own
+from hansa.rooms.federation.identity import local
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import Ended, RegistryProcess, free_port, run
 from tests.operation.test_suspension_across_workers import log_in, onboard
@@ -323,7 +323,7 @@ class Silent(Placed):
 
 async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(federation_listener, "RENEWAL_SECONDS", 0.5)
-    monkeypatch.setattr(own, "CERTIFICATE_LIFETIME", timedelta(seconds=4))
+    monkeypatch.setattr(local, "CERTIFICATE_LIFETIME", timedelta(seconds=4))
     settings = read_settings(data_dir=tmp_path, federation_port=1, federation_base_url="https://127.0.0.1:1")
     authority = IdentityAuthority(Keyring(tmp_path), "hansa.local")
     write(
@@ -333,7 +333,7 @@ async def test_the_identity_is_renewed_while_it_is_in_force(tmp_path: Path, monk
     )
     client = ssl.create_default_context(cafile=str(tmp_path / "bundle.pem"))
     client.load_cert_chain(tmp_path / "other.pem", tmp_path / "other-key.pem")
-    trusted = TrustedDomains("hansa.local", own.IssuedIdentity(authority, settings), "127.0.0.1")
+    trusted = TrustedDomains("hansa.local", local.IssuedIdentity(authority, settings), "127.0.0.1")
     async with (
         federation_listener.mutual_tls(trusted),
         listening(trusted) as port,

@@ -40,7 +40,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),
-    ("Accounts and programs", ("accounts", "agent-rights", "connect-ai-clients", "webhooks", "client", "command-line")),
+    (
+        "Accounts and programs",
+        ("accounts", "agent-rights", "connect-ai-clients", "webhooks", "client", "command-line"),
+    ),
     (
         "Operators",
         (
