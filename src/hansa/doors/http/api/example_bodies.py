@@ -57,6 +57,11 @@ BODIES: dict[str, Any] = {
     **REGISTRY_CARD_BODIES,
     **WELL_KNOWN_BODIES,
     # Of some, one member excludes or requires another.
+    "OAuthTokenForm": {
+        "grant_type": "client_credentials",
+        "client_id": "agent-0f8fad5bd9cb469f",
+        "client_secret": "agsec_…",
+    },
     "AgentTokenForm": {"grant_type": "password", "username": "agent-0f8fad5bd9cb469f", "password": "agsec_…"},
     "CreateAgentIn": {"agent_did_method": "hansa", "agent_card": CARD},
     "CreateCardIn": {"card_data": CARD},
