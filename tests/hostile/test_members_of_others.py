@@ -37,7 +37,11 @@ OWN_SECRETS = {
 """What the caller holds or chooses itself, in a scope of its own."""
 PUBLIC = {"attestation_ids"}
 PUBLIC_RECORDS = {("GET /log/proof", "id"), ("GET /api/auditor/attestations", "before_id")}
-BY_POSSESSION = {("POST /api/v1/a2a-payment/verify", "token"), ("GET /api/v1/auth/verify-email", "token")}
+BY_POSSESSION = {
+    ("POST /api/v1/a2a-payment/verify", "token"),
+    ("GET /api/v1/auth/verify-email", "token"),
+    ("POST /oauth/revoke", "token"),
+}
 """Whoever holds it may use it."""
 ENTERED_BY_OTHERS = ("admin_", "a peer registry", "a service")
 """Callers who are no developer or agent, or who hold an area and may name what is anybody's."""
