@@ -12,7 +12,14 @@ from hansa.foundation.plumbing.settings import Settings, read_settings
 from hansa.foundation.values.money import units
 from tests.registry import DatabaseFarm, open_registry
 
-KEYS = ["agent-token", "developer-token", "identity-authority", "password-set-token", "sealing-key"]
+KEYS = [
+    "access-token",
+    "agent-token",
+    "developer-token",
+    "identity-authority",
+    "password-set-token",
+    "sealing-key",
+]
 
 
 def settings_of(dsn: str, directory: Path, **more: object) -> Settings:
