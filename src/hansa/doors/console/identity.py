@@ -19,7 +19,7 @@ SAILS = (
     "M5 5h6v9H5zM13 5h6v9h-6z",
     "M12 3l6 5.5-6 5.5-6-5.5z",
 )
-# Of each state the kind of its chip; a state that is missing here is shown as frozen, without a claim.
+# Kind of the chip of each state; a state that is missing here is shown as frozen, without a claim.
 STATES: Mapping[str, tuple[str, ...]] = {
     "waiting": (
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",

@@ -22,7 +22,7 @@ _CUTS = ((TEXT_MAX, None), (500, 50), (200, 20), (100, 5), (40, 1))
 
 
 class Shaped(msgspec.Struct, frozen=True):
-    """Result of a tool as it is sent."""
+    """Result of a tool in the form of the protocol."""
 
     structured: dict[str, Any]
     is_error: bool = False

@@ -36,7 +36,7 @@ class Protocol:
         """Import the module in a thread, unless it is imported."""
         if self._module is None:
             self._module = await asyncio.to_thread(import_module, MODULE)
-            # As at the start: a full collection would walk what stays as long as the process.
+            # Collection stays off as at the start: a full one would walk objects that stay as long as the process.
             gc.freeze()
 
     def loaded(self) -> ModuleType:

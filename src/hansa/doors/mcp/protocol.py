@@ -59,7 +59,7 @@ async def serve(exchange: Exchange, body: bytes) -> Response:
     async def receive() -> Message:
         nonlocal is_read
         if is_read:
-            # Nobody leaves before the answer: it is sent in one piece, after this.
+            # The client counts as connected until the answer, which is sent in one piece after this.
             await asyncio.Event().wait()
         is_read = True
         return {"type": "http.request", "body": body, "more_body": False}

@@ -37,7 +37,7 @@ class TokenKind(StrEnum):
     DEVELOPER = "developer"
     AGENT = "agent"
     ACCESS = "access"
-    """Of connected clients (OAuth); `access_tokens.py` has its claims."""
+    """Token of a connected client (OAuth); `access_tokens.py` has its claims."""
     PASSWORD_SET = "password-set"  # noqa: S105
 
 

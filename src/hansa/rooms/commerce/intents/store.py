@@ -39,7 +39,7 @@ UPDATE commerce_intent SET payment = $2, paid_at = clock_timestamp() WHERE id = 
 _OLD = f"FROM commerce_intent WHERE expires_at <= now() - make_interval(days => {DAYS_KEPT})"
 
 HAS_OLD = Question(f"SELECT EXISTS (SELECT {_OLD})")
-"""Whether an intent ended long ago."""
+"""Condition of an intent that ended long ago."""
 
 
 class NewIntent(msgspec.Struct, frozen=True):

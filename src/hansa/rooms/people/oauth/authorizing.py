@@ -40,7 +40,7 @@ class LedBack(Exception):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What a person grants: scopes, an own agent or none, limits, days, and connections that end for it."""
+    """Content of a consent: scopes, an own agent or none, limits, days, and connections that end for it."""
 
     scopes: tuple[str, ...]
     agent_did: str | None

@@ -1,4 +1,4 @@
-"""What the OAuth server knows about a client, a request and a grant."""
+"""Records of the OAuth server about a client, a request and a grant."""
 
 from datetime import datetime
 from uuid import UUID
@@ -91,7 +91,7 @@ class Connection(msgspec.Struct, frozen=True):
 
     @property
     def actor(self) -> str:
-        """Who acts, as records name it."""
+        """Name of the actor in records."""
         return f"connection:{self.grant_id}"
 
     @property
