@@ -155,6 +155,15 @@ async def test_another_resource_is_an_invalid_target(registry):
         assert (await client.refresh(resource=registry.settings.base_url + resource)).status_code == 200
 
 
+async def test_a_parameter_without_a_value_counts_as_one_that_is_left_out(registry):
+    client = await connect(registry)
+    assert (await client.refresh(scope="", resource="")).json()["scope"] == "mcp:read wallet:read"
+    assert said(await client.refresh(client_id="")) == (400, "invalid_request")
+    form = {"token": client.access_token, "client_id": client.client_id, "token_type_hint": ""}
+    assert (await registry.http.post("/oauth/revoke", data=form)).status_code == 200
+    assert not await lives(client)
+
+
 async def test_a_revoked_token_ends_the_connection_and_unknown_tokens_get_the_same_answer(registry):
     client = await connect(registry)
     for token in ("hrt_unknown", client.tokens["refresh_token"], client.access_token):

@@ -10,6 +10,7 @@ import pytest
 from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
 from tests.all_events import ALL_EVENTS
+from tests.connections import connect
 from tests.paying import Payments
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
@@ -109,6 +110,9 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     await _admit_and_end(registry)
+    connected = await connect(registry)
+    revoked = {"token": connected.access_token, "client_id": connected.client_id}
+    assert (await registry.http.post("/oauth/revoke", data=revoked)).status_code == 200
     rows = await registry.database.query(lambda tx: tx.fetch(f"SELECT event_type, data FROM {ALL_EVENTS} e"))
     held = {kind.__name__: event_schema(kind) for kind in event_types()}
     for row in rows:

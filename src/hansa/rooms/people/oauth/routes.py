@@ -59,7 +59,7 @@ async def issue_token(
     form: Annotated[OAuthTokenForm, Form()], request: Request, db: Db, config: Config, own: Tokens, _: Public
 ) -> OAuthTokenOut:
     """Exchange a code, a refresh token, or an agent's client id and secret for tokens (RFC 6749)."""
-    rules.require_resource(form.resource, resource_of(config.base_url))
+    rules.require_resource(form.resource or None, resource_of(config.base_url))
     if form.grant_type == "client_credentials":
         return await _token_of_agent(request, form)
     client_id = _client_id(request, form.client_id)
@@ -74,7 +74,7 @@ async def issue_token(
     elif form.grant_type == "refresh_token":
         refresh_token = _required("refresh_token", form.refresh_token)
         issued = await db.transaction(
-            lambda tx: tokens.refresh(tx, refresh_token, client_id=client_id, scope=form.scope)
+            lambda tx: tokens.refresh(tx, refresh_token, client_id=client_id, scope=form.scope or None)
         )
     else:
         _required("grant_type", form.grant_type)
@@ -140,7 +140,7 @@ async def _token_of_agent(request: Request, form: OAuthTokenForm) -> OAuthTokenO
         raise OAuthFault("invalid_client", refusal.detail, 401) from None
     except Forbidden as refusal:
         raise OAuthFault("unauthorized_client", refusal.detail) from None
-    if form.resource is None:
+    if not form.resource:
         lifetime = timedelta(minutes=runtime.settings.access_token_expire_minutes)
         token = runtime.tokens.issue(
             TokenKind.AGENT, agent.did, session=agent.session, now=agent.at, lifetime=lifetime
@@ -161,7 +161,7 @@ def _client_id(request: Request, given: str | None) -> str:
     if credentials is None:
         return _required("client_id", given)
     client_id, secret = credentials
-    if secret or given not in {None, client_id}:
+    if secret or (given or client_id) != client_id:
         raise OAuthFault("invalid_client", "A connected client has no secret.", 401)
     return client_id
 

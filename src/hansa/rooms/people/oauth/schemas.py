@@ -13,8 +13,9 @@ from hansa.foundation.values.request_body import RequestBody
 
 from .records import ConnectionRow, Limits, OAuthClient
 
-Parameter = Annotated[str, Field(min_length=1, max_length=4096)]
-SecretParameter = Annotated[str, Field(min_length=1, max_length=4096, repr=False)]
+# An empty parameter counts as one that is left out (RFC 6749, 3.2).
+Parameter = Annotated[str, Field(max_length=4096)]
+SecretParameter = Annotated[str, Field(max_length=4096, repr=False)]
 ConnectionScope = Literal[
     "mcp:read",
     "wallet:read",
