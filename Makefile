@@ -31,7 +31,7 @@ browser: .venv/.test ## find the browser of the page tests; install one where th
 openapi-tools: .venv/.service ## install the OpenAPI validators and the client generator, once
 	@$(BIN)/python -m tests.openapi.tools
 
-stock-clients: .venv/.service ## install the stock clients of A2A and x402 and the reader of tiled logs that the tests run, once
+stock-clients: .venv/.service ## install the stock clients of A2A, x402 and MCP and the reader of tiled logs that the tests run, once
 	@$(BIN)/python -m tests.stock_clients.tools
 
 test-quick: .venv/.test ## before each commit: structure, rules, properties, one conversation for each room

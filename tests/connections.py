@@ -113,13 +113,18 @@ class ConnectedClient:
         await self.browser.send("/oauth/authorize", decision="refuse")
         return self.led_back()
 
-    def led_back(self) -> dict[str, str]:
-        """The parameters of the link of the open page, which leads to the client's own address."""
+    def led_back_to(self) -> str:
+        """The address of the link of the open page, which is the client's own."""
         found = _LINK.search(self.browser.text)
         assert found, self.browser.text
         address = unescape(found[1])
         assert address.startswith(self.redirect_uri), address
-        return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        return address
+
+    def led_back(self) -> dict[str, str]:
+        """The parameters of the link of the open page."""
+        query = urlsplit(self.led_back_to()).query
+        return {name: values[0] for name, values in parse_qs(query).items()}
 
     async def exchange(self, code: str, **parameters: str | None) -> httpx2.Response:
         """Exchange a code at the token endpoint."""

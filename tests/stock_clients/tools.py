@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 
 def installed() -> PinnedTools:
     """The clients, installed if they are not yet, or not those of the lock files."""
-    tools = PinnedTools("stock_clients", HERE, "the stock clients of A2A, x402 and tiled logs")
+    tools = PinnedTools("stock_clients", HERE, "the stock clients of A2A, x402, MCP and tiled logs")
     tools.ready()
     return tools
 
