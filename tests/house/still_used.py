@@ -37,6 +37,7 @@ _.list_commands  # typer
 _.metavar  # typer
 _.__getattr__  # Python, of a module
 _.__signature__  # inspect
+_.is_silent  # the service of tests/conversations
 
 # Members that the ledger's engine reads in JSON.
 _.fixed_fee

@@ -2,7 +2,7 @@
 
 import typer
 
-from . import agents, bonds, contracts, login, pay, payments, rulings, use, wallets, webhooks
+from . import agents, bonds, contracts, login, mcp, pay, payments, rulings, use, wallets, webhooks
 from .options import USE
 
 CLIENT = "hansa-client"
@@ -12,6 +12,7 @@ GROUPS = {
     "bond": bonds.app,
     "contract": contracts.app,
     "dispute": rulings.app,
+    "mcp": mcp.app,
     "pending": pay.pending_app,
     "profile": login.profile_app,
     "wallet": wallets.app,
@@ -24,6 +25,8 @@ def add_verbs(app: typer.Typer, *, program: str = CLIENT) -> None:
     for group in (*TOP_LEVEL, *GROUPS.values()):
         for command in group.registered_commands:
             command.epilog = (command.epilog or "").replace(f"{CLIENT} ", f"{program} ")
+        if itself := group.registered_callback:
+            itself.epilog = (itself.epilog or "").replace(f"{CLIENT} ", f"{program} ")
     for group in TOP_LEVEL:
         app.add_typer(group)
     for name, group in GROUPS.items():
