@@ -183,6 +183,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
     switched_off = operation == "DELETE /api/v1/agent-cards/{card_id}"
     return {
         "{human_readable_id:path}": stage.card_name,
+        "{server_name:path}": server_name(stage),
         "{attestation_id}": "1",
         "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{currency}": "BOB",
@@ -199,7 +200,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{unique:uuid}": agent.did.rpartition(":")[2],
         "{card_key}": agent.did,
         "{code}": "BODY_INVALID",
-        "{version}": "1",
+        "{version}": "1.0.1" if "/v0.1/servers/" in operation else "1",
         "{version:int}": "1",
         "{event_type}": "TokensStaked",
         "{developer_id}": str(stage.bystander_id),
@@ -209,6 +210,12 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{organization}": stage.card_name.partition("/")[0],
         "{name}": _name_in(operation, stage),
     }
+
+
+def server_name(stage: Stage) -> str:
+    """The name of the staged agent in the MCP registry API."""
+    namespace = ".".join(reversed(stage.registry.settings.trust_domain.split(".")))
+    return f"{namespace}/{stage.card_name.replace('/', '.')}"
 
 
 def _name_in(operation: str, stage: Stage) -> str:

@@ -229,6 +229,7 @@ _.currency_received
 _.currency_sent
 _.current_page
 _.current_password
+_.cursor
 _.data
 _.date
 _.day
@@ -403,9 +404,11 @@ _.idempotency_key
 _.identifier
 _.identity
 _.identity_type
+_.imported_name
 _.in_
 _.in_flight
 _.include_card_data
+_.include_deleted
 _.include_federated
 _.include_unbonded
 _.include_unlisted
@@ -424,6 +427,7 @@ _.invitation
 _.invite_code
 _.invite_url
 _.invites
+_.isLatest
 _.is_active
 _.is_admin
 _.is_current
@@ -523,6 +527,7 @@ _.max_uses
 _.memo
 _.message
 _.messages
+_.meta
 _.metadata
 _.method
 _.milestone
@@ -538,6 +543,7 @@ _.more
 _.move
 _.mtls
 _.name
+_.namespace_verified
 _.natives_only
 _.net_in_limit
 _.net_supply
@@ -549,6 +555,7 @@ _.new_password
 _.new_sender_balance
 _.newest
 _.next
+_.nextCursor
 _.next_mark_at
 _.next_try_at
 _.next_unlock_at
@@ -581,6 +588,7 @@ _.out
 _.own
 _.owned_only
 _.owner
+_.packages
 _.page
 _.page_size
 _.page_token
@@ -652,6 +660,7 @@ _.provider_did
 _.provider_jobs_min
 _.provider_registry
 _.public_key_jwk
+_.publishedAt
 _.pull_failures
 _.pulled
 _.q
@@ -706,7 +715,9 @@ _.regulated_actions
 _.relay
 _.releasable_at
 _.remaining
+_.remotes
 _.removing
+_.repository
 _.representative_queries
 _.reputation
 _.request
@@ -764,6 +775,7 @@ _.said
 _.salt
 _.same_work
 _.schemaVersion
+_.schema_
 _.schema_revision
 _.scheme
 _.scope
@@ -783,6 +795,8 @@ _.sender_agent_id
 _.sender_did
 _.sequence
 _.sequences
+_.server
+_.servers
 _.service
 _.service_documentation
 _.service_endpoint
@@ -841,6 +855,7 @@ _.start
 _.state
 _.stats
 _.status
+_.statusChangedAt
 _.step
 _.stopped_at
 _.stopped_by
@@ -947,6 +962,7 @@ _.unlocks_at
 _.unreachable
 _.unstaked_at
 _.until
+_.updatedAt
 _.updated_at
 _.updated_since
 _.uri
@@ -981,6 +997,7 @@ _.voting_at
 _.wallets
 _.warn_below
 _.webhook_id
+_.websiteUrl
 _.why
 _.witness
 _.witnesses

@@ -40,6 +40,7 @@ NAMES_WITH_SLASHES = (
     b"/api/v1/agent-cards/id/",
     b"/api/v1/ard/agents/",
     b"/api/v1/admin/federation/peers/",
+    b"/v0.1/servers/",
     b"/federation/peers/",
 )
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}

@@ -10,6 +10,7 @@ from hansa.rooms import federation
 
 from .exports import router as exports_router
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
+from .mcp_servers import servers_router
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
@@ -69,6 +70,7 @@ ROOM = Room(
         Routes(1800, resource_discovery_router),
         Routes(3300, manifest_router, at_root=True),
         Routes(3400, well_known_router, at_root=True),
+        Routes(3410, servers_router, at_root=True),
     ),
     reactors=(NOTICES,),
     jobs=(

@@ -24,7 +24,8 @@ SKIP_MAX = 10**9
 CURSOR_MAX = 512
 
 
-def _in_utc(timestamp: datetime) -> datetime:
+def in_utc(timestamp: datetime) -> datetime:
+    """The time in UTC; one without a zone is in UTC already. Raises: ValueError out of range."""
     try:
         return timestamp.replace(tzinfo=UTC) if timestamp.tzinfo is None else timestamp.astimezone(UTC)
     except OverflowError:
@@ -50,7 +51,7 @@ class CardListQuery(LazyModel):
     include_card_data: bool = False
     bearing_encirclement: bool = False
     foreign_only: bool = Field(default=False, description="Also cards of another settlement currency.")
-    updated_since: Annotated[datetime, ISO_ONLY, AfterValidator(_in_utc)] | None = Field(
+    updated_since: Annotated[datetime, ISO_ONLY, AfterValidator(in_utc)] | None = Field(
         default=None,
         description="Changed at or after this time, oldest change first; without a zone: UTC.",
     )

@@ -137,6 +137,8 @@ IDENTIFIERS: dict[str, Any] = {
     "FailingPull.card_id": 17,
     "human_readable_id": "example/lingua",
     "hri": "example/lingua",
+    "server_name": "local.hansa/example.lingua",
+    "imported_name": "com.example/lingua",
     "org": "example",
     "identifier": "hansa.local:1b4e28ba-2fa1-41d2-883f-0016d3cca427",
     "Entry.identifier": ENTRY,
