@@ -16,7 +16,7 @@ import pytest
 from hansa.doors.reference_map import empty_app, entrances
 from tests.hostile.credentials import let_it_stake
 from tests.hostile.strangers import Stranger
-from tests.hostile.well_formed import EVERYTHING_ON, Stage, WellFormed, set_stage, well_formed
+from tests.hostile.well_formed import EVERYTHING_ON, MCP_SERVER, Stage, WellFormed, set_stage, well_formed
 from tests.registry import DatabaseFarm, TestAgent, TestRegistry, card_of, open_registry
 from tests.wallets import TestWallet
 
@@ -168,6 +168,8 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
     ("POST /api/v1/agents/me/wallets", "address"): (lambda scene: (scene.owned.challenge, {}), (403, "WALLET_CHALLENGE_REFUSED")),
     ("POST /api/v1/agent-cards/", "agent_did"): (
         lambda scene: ({"card_data": card_of("Grabbed"), "agent_did": scene.stage.agent.did}, {}), (403, "NOT_THE_OWNER")),
+    ("POST /api/v1/agent-cards/import-mcp", "agent_did"): (
+        lambda scene: ({"server_json": MCP_SERVER, "agent_did": scene.stage.agent.did}, {}), (403, "NOT_THE_OWNER")),
     ("POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate", "X-Capability-Token"): (
         with_header("X-Capability-Token", capability, body(budget_total="1")), (404, "CAPABILITY_UNKNOWN")),
     ("POST /api/v1/agents/capabilities/{capability_id:uuid}/consume", "X-Capability-Token"): (

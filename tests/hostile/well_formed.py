@@ -98,6 +98,14 @@ class WellFormed:
         )
 
 
+MCP_SERVER = {
+    "name": "com.example/weather",
+    "description": "Forecasts.",
+    "version": "1.0.0",
+    "remotes": [{"type": "streamable-http", "url": "https://mcp.example.com/mcp"}],
+}
+
+
 @dataclass(frozen=True)
 class Stage:
     """Objects that the requests refer to."""
@@ -690,6 +698,10 @@ async def _registration(stage: Stage) -> WellFormed:
     )
 
 
+async def _imported_server(_: Stage) -> WellFormed:
+    return _json(server_json=MCP_SERVER)
+
+
 async def _new_card(stage: Stage) -> WellFormed:
     return _json(card_data=card_of(f"Listing {next(_numbers)}"))
 
@@ -1276,6 +1288,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "PUT /api/v1/developers/webhooks/{webhook_id}": _changed_subscription,
     "POST /api/v1/agent-cards": _new_card,
     "POST /api/v1/agent-cards/": _new_card,
+    "POST /api/v1/agent-cards/import-mcp": _imported_server,
     "PUT /api/v1/agent-cards/{card_id}": _same_card,
     "PATCH /api/v1/agent-cards/{card_id}/listing": _listing,
     "POST /api/v1/ard/search": _search,

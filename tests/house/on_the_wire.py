@@ -132,6 +132,7 @@ _.bundle_sha256
 _.burning
 _.by
 _.bytes
+_.called
 _.caller
 _.caller_did
 _.caller_status
@@ -524,6 +525,7 @@ _.max_per_tx
 _.max_rate_percent
 _.max_timeout_seconds
 _.max_uses
+_.mcp_server
 _.memo
 _.message
 _.messages
@@ -796,6 +798,7 @@ _.sender_did
 _.sequence
 _.sequences
 _.server
+_.server_json
 _.servers
 _.service
 _.service_documentation
@@ -914,6 +917,7 @@ _.tokens_destroyed
 _.tokens_fees_collected
 _.tokens_issued
 _.tombstones
+_.tools_checked_at
 _.tos_accepted
 _.tos_accepted_at
 _.tos_reconsent_required
@@ -951,6 +955,8 @@ _.ts
 _.ttl_seconds
 _.tx_id
 _.tx_type
+_.txt_name
+_.txt_value
 _.type
 _.unanswered
 _.uncollected_since
@@ -962,6 +968,7 @@ _.unlocks_at
 _.unreachable
 _.unstaked_at
 _.until
+_.unverifiable
 _.updatedAt
 _.updated_at
 _.updated_since
@@ -998,6 +1005,7 @@ _.wallets
 _.warn_below
 _.webhook_id
 _.websiteUrl
+_.well_known
 _.why
 _.witness
 _.witnesses

@@ -23,6 +23,7 @@ TO_MONEY = {"agents:secrets"}
 HARMLESS = {
     "catalogue_card",
     "catalogue_card_version",
+    "catalogue_importer",
     "notifications_webhook",
     "notifications_webhook_delivery",
     "plumbing_admin_act",

@@ -10,7 +10,7 @@ from hansa.rooms import federation
 
 from .exports import router as exports_router
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
-from .mcp_servers import servers_router
+from .mcp_servers import import_router, servers_router
 from .owning import LOCK_AGENT
 from .owning import router as owning_router
 from .peer_acts import HINTS, NOTICES
@@ -56,6 +56,8 @@ ROOM = Room(
     routes=(
         # Before the cards: `discover` is not the identifier of a card.
         Routes(900, search_router),
+        # Before the cards: `import-mcp` is not the identifier of a card.
+        Routes(950, import_router),
         Routes(1000, owning_router),
         # Before the cards: a path that ends in `versions` is not a humanReadableId.
         Routes(1100, versions_router),

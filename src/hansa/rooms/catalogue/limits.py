@@ -175,7 +175,10 @@ def _string_troubles(here: _Value) -> Iterator[Trouble]:
         yield Trouble(here.path, f"The text is longer than {most} characters.")
     elif _CONTROL.search(here.value):
         yield Trouble(here.path, "The text holds control characters.")
-    elif not is_fitting_url(here.name, here.value, is_endpoint=here.path.startswith("$.endpoints.")):
+    # An address of an MCP server may be a template.
+    elif not here.path.startswith("$.mcp_server.") and not is_fitting_url(
+        here.name, here.value, is_endpoint=here.path.startswith("$.endpoints.")
+    ):
         yield Trouble(here.path, "The URL is not an absolute http or https URL without credentials.")
 
 

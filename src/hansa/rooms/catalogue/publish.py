@@ -1,5 +1,7 @@
 """Store the card of an agent: a full one, or a stub that waits for the card the agent serves itself."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -17,13 +19,19 @@ from .records import NewCard, StoredCard
 
 
 async def publish_card(
-    tx: Tx, *, did: str | None, developer_id: int, card_data: dict[str, Any], settings: Settings
+    tx: Tx,
+    *,
+    did: str | None,
+    developer_id: int,
+    card_data: dict[str, Any],
+    settings: Settings,
+    stated: Mapping[str, Any] = MappingProxyType({}),
 ) -> StoredCard:
-    """Store the card that a developer wrote for the agent `did`, or for no agent.
+    """Store the card that a developer wrote for the agent `did`, or for no agent, with members that the platform states.
 
     Raises: CardInvalid, CardExists, HumanReadableIdTaken.
     """
-    return await _store(tx, did, developer_id, require_card(card_data), settings, host=None)
+    return await _store(tx, did, developer_id, {**require_card(card_data), **stated}, settings, host=None)
 
 
 async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settings: Settings) -> StoredCard:

@@ -72,7 +72,15 @@ class Card(msgspec.Struct, frozen=True):
     agent_score: int
     track_record: dict[str, Any] | None
     hidden_since: datetime | None
+    mcp_name: str | None
+    tools_checked_at: datetime | None
+    namespace_verified_at: datetime | None
     card_data: dict[str, Any] | None = None
+
+    @property
+    def is_unverified_server(self) -> bool:
+        """Return whether an MCP server was imported into the card, and nothing proves that its namespace is the owner's."""
+        return self.mcp_name is not None and self.namespace_verified_at is None
 
     @property
     def is_withdrawn(self) -> bool:

@@ -5,6 +5,8 @@
 - A pull counts when the agent's own card has changed since the last pull: an owner's word stands until then.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hansa.foundation.plumbing.storage.database import Tx
@@ -19,8 +21,17 @@ from .versions.records import Replaced, Source, StoredDocument
 from .versions.rules import changed_keys, successor
 
 
-async def replace_document(tx: Tx, card_id: int, document: Any, *, source: Source) -> Replaced | None:
+async def replace_document(
+    tx: Tx,
+    card_id: int,
+    document: Any,
+    *,
+    source: Source,
+    stated: Mapping[str, Any] = MappingProxyType({}),
+) -> Replaced | None:
     """Judge a document and make it the card's; None when nothing was written. `card_id` is the card's number.
+
+    `stated` are members that the platform states from now on.
 
     The card stays locked until the transaction ends. After a refusal the transaction can go on.
     Raises: CardUnknown, CardRevoked, CardInvalid, HumanReadableIdTaken.
@@ -34,7 +45,7 @@ async def replace_document(tx: Tx, card_id: int, document: Any, *, source: Sourc
     pulled_hash = digest(judged) if source == "pull" else None
     if pulled_hash is not None and pulled_hash == stored.pulled_hash:
         return None
-    new = successor(stored.card_data, judged)
+    new = {**successor(stored.card_data, judged), **stated}
     changed = changed_keys(stored.card_data, new)
     if changed:
         return await _replace(tx, stored, new, changed, source=source, pulled_hash=pulled_hash)

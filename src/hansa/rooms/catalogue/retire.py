@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
 from .changes import TOMBSTONE_DAYS
+from .owning import store as owning
 from .versions import store as versions
 
 ERASED_AT_ONCE = 500
@@ -24,6 +25,7 @@ async def retire_card(tx: Tx, did: str) -> None:
 async def _end_of_account(tx: Tx, developer_id: int) -> None:
     """End the cards of a developer beside those of agents, and erase the documents of all of them."""
     await store.retire_listings(tx, developer_id)
+    await owning.forget_importer(tx, developer_id)
     await versions.erase_of_developer(tx, developer_id)
 
 

@@ -16,6 +16,7 @@ from .form import CheckedCard, sentence_of
 from .limits import TAG_MAX, Trouble
 from .listing import Filters
 from .marks import grade_of
+from .namespaces import proof_of
 from .pages import CardsPage, PageRequest
 from .records import Card, Tombstone
 
@@ -101,6 +102,44 @@ class Listing(LazyModel):
     unlisted: bool
 
 
+class NamespaceProofOut(LazyModel):
+    """Proof that a namespace is of the owner of a card: one of the two is enough."""
+
+    txt_name: str = Field(description="Name of the TXT record.", examples=["example.com"])
+    txt_value: str = Field(
+        description="Value of the TXT record, and the line of the file.", examples=["hansa-verify=9e01…"]
+    )
+    well_known: str = Field(
+        description="Address of the file.", examples=["https://example.com/.well-known/hansa-verify"]
+    )
+
+
+class McpServerOut(LazyModel):
+    """MCP server that was imported into a card; `card_data.mcp_server` has its statements and the hash of its tools."""
+
+    name: str = Field(description="Name in its server.json.", examples=["com.example/weather"])
+    verified: bool = Field(
+        description="Whether the domain of the name, which is the host of the remote or its parent, states the proof."
+    )
+    verified_at: datetime | None
+    tools_checked_at: datetime | None = Field(description="Time of the last list of tools that was read.")
+    proof: NamespaceProofOut
+
+    @classmethod
+    def of(cls, card: Card) -> "McpServerOut | None":
+        """The server of a card; cards without one have none."""
+        if card.mcp_name is None:
+            return None
+        proof = proof_of(card.id, card.mcp_name, card.trust_domain)
+        return cls(
+            name=card.mcp_name,
+            verified=card.namespace_verified_at is not None,
+            verified_at=card.namespace_verified_at,
+            tools_checked_at=card.tools_checked_at,
+            proof=NamespaceProofOut(txt_name=proof.domain, txt_value=proof.text, well_known=proof.url),
+        )
+
+
 class CardOut(LazyModel):
     """An agent card with its status in this registry."""
 
@@ -122,6 +161,7 @@ class CardOut(LazyModel):
     pull_failures: int
     source_registry: str | None
     settlement_currency: str
+    mcp_server: McpServerOut | None = Field(description="Null where no MCP server was imported.")
 
     def body(self) -> bytes:
         """The answer's bytes, with every number as it was written; its tag is made of them."""
@@ -130,8 +170,10 @@ class CardOut(LazyModel):
     @classmethod
     def members(cls, card: Card) -> dict[str, Any]:
         """The members that a card has in every answer."""
-        known = {name: getattr(card, name) for name in CardOut.model_fields if name != "listing"}
-        return {**known, "listing": Listing(unlisted=card.unlisted)}
+        known = {
+            name: getattr(card, name) for name in CardOut.model_fields.keys() - {"listing", "mcp_server"}
+        }
+        return {**known, "listing": Listing(unlisted=card.unlisted), "mcp_server": McpServerOut.of(card)}
 
     @classmethod
     def of(cls, card: Card) -> "CardOut":

@@ -27,7 +27,7 @@ status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
 host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, agent_score,
-track_record, hidden_since
+track_record, hidden_since, mcp_name, tools_checked_at, namespace_verified_at
 """
 
 _DOCUMENTS = ("card_data", "track_record")

@@ -65,6 +65,14 @@ BODIES: dict[str, Any] = {
     "AgentTokenForm": {"grant_type": "password", "username": "agent-0f8fad5bd9cb469f", "password": "agsec_…"},
     "CreateAgentIn": {"agent_did_method": "hansa", "agent_card": CARD},
     "CreateCardIn": {"card_data": CARD},
+    "ImportIn": {
+        "server_json": {
+            "name": "com.example/lingua",
+            "description": "Translates texts.",
+            "version": "1.2.0",
+            "remotes": [{"type": "streamable-http", "url": "https://mcp.example.com/mcp"}],
+        },
+    },
     "BuyIn": {"target_agent_did": PAYEE, "message": "Hello", "max_amount": "5", "timeout_seconds": 10},
     "SendIn": {"receiver_did": PAYEE, "amount": "12.5", "message": "Invoice 17", "dry_run": True},
     "TransferLine": {"receiver_did": PAYEE, "amount": "12.5", "message": "Invoice 17", "key": "invoice-17"},

@@ -1,6 +1,7 @@
-"""Servers of the MCP registry API as they are read."""
+"""Servers as they are imported and as the MCP registry API reads them."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -35,3 +36,10 @@ class Wanted(msgspec.Struct, frozen=True):
     pattern: str | None = None
     version: int | None = None
     with_deleted: bool = False
+
+
+class ServerSource(msgspec.Struct, frozen=True):
+    """A `server.json`, or the address at which it is served: one of the two."""
+
+    server_json: dict[str, Any] | None
+    url: str | None

@@ -4,11 +4,16 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, model_validator
 
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
+from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
+from hansa.foundation.values.web_address import URL_MAX_CHARACTERS
 from hansa.rooms.catalogue.schemas import CURSOR_MAX, in_utc
+
+from .records import ServerSource
 
 VERSION_MAX_CHARACTERS = 255
 
@@ -124,3 +129,65 @@ class ServerList(LazyModel):
 
     servers: list[ServerResponse]
     metadata: ListMetadata
+
+
+class ImportIn(RequestBody):
+    """An MCP server to import: its `server.json`, or the address that serves it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    server_json: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="The server.json, or the entry of an MCP registry that has it.",
+            examples=[
+                {
+                    "name": "com.example/lingua",
+                    "description": "Translates texts.",
+                    "version": "1.2.0",
+                    "remotes": [{"type": "streamable-http", "url": "https://mcp.example.com/mcp"}],
+                }
+            ],
+        ),
+    ] = None
+    url: Annotated[
+        str | None,
+        Field(
+            max_length=URL_MAX_CHARACTERS,
+            description="The https address of a server.json, read instead.",
+            examples=["https://example.com/server.json"],
+        ),
+    ] = None
+    agent_did: Annotated[
+        str | None,
+        Field(
+            max_length=DID_MAX_CHARACTERS,
+            description="An own agent whose card gets the interface; absent: a listing card is created.",
+        ),
+    ] = None
+    dry_run: Annotated[StrictBool, Field(description="Only show the card that would be stored.")] = False
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ImportIn":
+        if (self.server_json is None) == (self.url is None):
+            raise ValueError("send either server_json or url")
+        return self
+
+    def source(self) -> ServerSource:
+        """Return the source of the server."""
+        return ServerSource(self.server_json, self.url)
+
+
+class ImportPreviewOut(LazyModel):
+    """An import that was not made: the document of the card, and the addresses that would be called."""
+
+    name: str
+    card_data: dict[str, Any]
+    called: list[str] = Field(
+        description="Addresses of remotes that become interfaces; others are only shown.",
+        examples=[["https://mcp.example.com/mcp"]],
+    )
+    unverifiable: str | None = Field(
+        description="Why no proof can verify the namespace; null: one can.",
+        examples=["The namespace is neither the host of the remote nor its parent."],
+    )

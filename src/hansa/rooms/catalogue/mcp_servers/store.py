@@ -15,9 +15,11 @@ from .records import ServerVersion, Wanted
 _IS_SHOWN = "c.is_active AND NOT c.unlisted AND c.status = 'active'"
 
 # Reading a member of a document means reading the whole of it: those of the present one are columns.
-_PRESENT = "SELECT c.version, c.document_since AS since, c.name, c.description, c.card_data -> 'mcp' AS mcp"
+_PRESENT = (
+    "SELECT c.version, c.document_since AS since, c.name, c.description, c.card_data -> 'mcp_server' AS mcp"
+)
 _FORMER = f"""
-SELECT v.version, v.valid_from, v.card_data ->> 'name', v.card_data ->> 'description', v.card_data -> 'mcp'
+SELECT v.version, v.valid_from, v.card_data ->> 'name', v.card_data ->> 'description', v.card_data -> 'mcp_server'
 FROM catalogue_card_version v WHERE v.card_id = c.id AND {_IS_SHOWN}
 """  # noqa: S608
 
@@ -47,6 +49,16 @@ _NAMED = "replace(c.human_readable_id, '/', '.') = $2"
 _HISTORY = _SERVERS.format(
     documents=f"{_PRESENT} UNION ALL {_FORMER}", which=f"{_NAMED} ORDER BY d.version DESC"
 )
+
+
+_NOTE_IMPORT = """
+UPDATE catalogue_card SET mcp_name = $2, tools_checked_at = NULL, namespace_verified_at = NULL WHERE id = $1
+"""
+
+
+async def note_import(tx: Tx, card_id: int, name: str) -> None:
+    """Mark a card as that of the imported server with this name."""
+    await tx.execute(_NOTE_IMPORT, card_id, name)
 
 
 async def list_servers(tx: Tx, wanted: Wanted, namespace: str) -> list[ServerVersion]:

@@ -6,6 +6,7 @@ import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import QuotaReached
 from hansa.rooms.catalogue.errors import ListingCardsTooMany
 from hansa.rooms.catalogue.publish import publish_card
 from hansa.rooms.catalogue.reading import card_numbered
@@ -17,6 +18,8 @@ from .ownership import Ownership
 
 LISTING_CARDS_MAX = 1000
 """Of one developer: a listing costs its owner nothing, so a flood of them must end somewhere."""
+UNVERIFIED_SERVERS_MAX = 20
+"""Imported MCP servers of one developer whose namespace no proof shows to be theirs."""
 
 
 class NewCardRequest(msgspec.Struct, frozen=True):
@@ -24,6 +27,8 @@ class NewCardRequest(msgspec.Struct, frozen=True):
 
     card_data: dict[str, Any]
     agent_did: str | None
+    stated: dict[str, Any] = {}
+    """Members that the platform states."""
 
 
 async def create_card(
@@ -46,5 +51,18 @@ async def create_card(
         developer_id=developer_id,
         card_data=request_card.card_data,
         settings=settings,
+        stated=request_card.stated,
     )
     return await card_numbered(tx, stored.card_id)
+
+
+async def require_room_for_unverified(tx: Tx, developer_id: int, card_id: int | None) -> None:
+    """Hold the imported servers of a developer whose namespace is not verified to their maximum; `card_id` is left out of the count.
+
+    Imports of one developer wait for each other until the transaction ends. Raises: QuotaReached.
+    """
+    await store.lock_importer(tx, developer_id)
+    if await store.count_unverified(tx, developer_id, card_id) >= UNVERIFIED_SERVERS_MAX:
+        raise QuotaReached(
+            f"You have {UNVERIFIED_SERVERS_MAX} MCP servers without a verified namespace; verify or delete one."
+        )

@@ -18,6 +18,7 @@ from hansa.rooms.catalogue.signatures import SignaturePolicy, require_genuine
 from hansa.rooms.catalogue.versions.rules import successor
 
 from . import store
+from .create import require_room_for_unverified
 from .ownership import Ownership
 
 Precondition: TypeAlias = Callable[[Card], None]
@@ -43,7 +44,7 @@ class CardEdit(msgspec.Struct, frozen=True):
 async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership) -> Card:
     """Replace the document, switch the card on or off, both, or nothing; the card as it then is.
 
-    Raises: as `_own_card`, and CardRevoked, CardInvalid, CardSignatureRefused, HumanReadableIdTaken.
+    Raises: as `_own_card`, and CardRevoked, CardInvalid, CardSignatureRefused, HumanReadableIdTaken, QuotaReached.
     """
     card = await _own_card(tx, editor, ownership)
     if edit.card_data is None and edit.is_active is None:
@@ -54,6 +55,8 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
         await replace_document(tx, card.card_id, document, source="owner")
     if edit.is_active is not None:
         _require_not_revoked(card)
+        if edit.is_active and not card.is_active and card.is_unverified_server:
+            await require_room_for_unverified(tx, editor.developer_id, card.card_id)
         await store.set_active(tx, card.card_id, is_active=edit.is_active)
     return await card_numbered(tx, card.card_id)
 

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, take
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting
 from hansa.foundation.plumbing.web.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import DeveloperSuspended, Unauthorized
+from hansa.foundation.values.errors import DeveloperSuspended, QuotaReached, Unauthorized
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,
     AgentNotHere,
@@ -93,6 +93,7 @@ async def create(
         CardInvalid,
         CardSignatureRefused,
         BodyInvalid,
+        QuotaReached,
     ),
 )
 @takes_cards

@@ -26,6 +26,17 @@ _COUNT_LISTING_CARDS = """
 SELECT count(*) FROM catalogue_card WHERE developer_id = $1 AND did IS NULL AND status <> 'revoked'
 """
 
+# The conflict locks the row until the transaction ends.
+_LOCK_IMPORTER = """
+INSERT INTO catalogue_importer (developer_id) VALUES ($1)
+ON CONFLICT (developer_id) DO UPDATE SET developer_id = excluded.developer_id
+"""
+
+_COUNT_UNVERIFIED = """
+SELECT count(*) FROM catalogue_card WHERE developer_id = $1 AND mcp_name IS NOT NULL AND namespace_verified_at IS NULL
+  AND is_active AND status <> 'revoked' AND id IS DISTINCT FROM $2
+"""
+
 
 async def lock_card(tx: Tx, key: UUID | str | int) -> int | None:
     """The number of the card with that UUID, DID or number, locked until the transaction ends."""
@@ -50,3 +61,19 @@ async def count_listing_cards(tx: Tx, developer_id: int) -> int:
     )
     count: int = await tx.fetchval(_COUNT_LISTING_CARDS, developer_id)
     return count
+
+
+async def lock_importer(tx: Tx, developer_id: int) -> None:
+    """Let the imports of a developer wait for each other."""
+    await tx.execute(_LOCK_IMPORTER, developer_id)
+
+
+async def count_unverified(tx: Tx, developer_id: int, card_id: int | None) -> int:
+    """How many active cards of imported servers without a verified namespace the developer has beside this one."""
+    count: int = await tx.fetchval(_COUNT_UNVERIFIED, developer_id, card_id)
+    return count
+
+
+async def forget_importer(tx: Tx, developer_id: int) -> None:
+    """Forget that the developer has imported a server."""
+    await tx.execute("DELETE FROM catalogue_importer WHERE developer_id = $1", developer_id)
