@@ -1365,6 +1365,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /mcp": _tools,
     "POST /mcp/rpc": _tools,
     "POST /mcp/public": _tools,
+    "POST /mcp/agents/{card_id}": _tools,
     "POST /x402/settle": _x402_payment,
     "POST /x402/verify": _x402_payment,
     "POST /api/v1/a2a-payment/authorize": _payment,

@@ -17,7 +17,7 @@ NAMED = {
     "rooms/catalogue/mcp_servers/importing.py": NamedBy.USER,  # the server.json of an import
     "rooms/catalogue/pulls/probing.py": NamedBy.USER,  # the interfaces of a card
     "rooms/catalogue/pulls/pulling.py": NamedBy.USER,  # the host of an agent
-    "rooms/commerce/payments/purchase.py": NamedBy.USER,  # the service of a payee
+    "rooms/commerce/payments/calling.py": NamedBy.USER,  # the service of a payee
     "rooms/federation/crossing/licence_round.py": NamedBy.OPERATOR,  # issuers of verified licences
     "rooms/federation/invitations/accepting.py": NamedBy.OPERATOR,  # the registry of an invitation
     "rooms/federation/peers/meeting.py": NamedBy.OPERATOR,  # peers, and registries that are to become peers

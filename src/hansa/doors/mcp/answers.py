@@ -22,15 +22,21 @@ _CUTS = ((TEXT_MAX, None), (500, 50), (200, 20), (100, 5), (40, 1))
 
 
 class Shaped(msgspec.Struct, frozen=True):
-    """Result of a tool in the form of the protocol."""
+    """Result of a tool in the form of the protocol; `status` is that of its line in the request log.
+
+    `is_bare`: its text is the JSON alone, as other protocols read it. `meta` is the member `_meta`.
+    """
 
     structured: dict[str, Any]
     is_error: bool = False
+    status: int = 200
+    is_bare: bool = False
+    meta: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:
         """The same as text."""
-        return f"{FIRST_LINE}\n{_json(self.structured)}"
+        return _json(self.structured) if self.is_bare else f"{FIRST_LINE}\n{_json(self.structured)}"
 
 
 def shaped(result: Any, places: Sequence[str], *, is_cut: bool = False) -> Shaped:

@@ -7,8 +7,8 @@ import msgspec
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 
 from . import gateway
-from .tools import TOOLS
 
+PAYMENT_META = "x402/payment"
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 
@@ -26,17 +26,12 @@ class BadMessage(Exception):
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """A message; `tool` is the tool that a tools/call means, also through the gateway."""
+    """A message; `tool` is the tool that a tools/call means, also through the gateway, `payment` its payment of x402."""
 
     body: bytes
     method: str | None
     tool: str | None
-
-    @property
-    def scope(self) -> str | None:
-        """The scope of the tool; None for a public or unknown one, and for other methods."""
-        known = TOOLS.get(self.tool or "")
-        return known.scope if known else None
+    payment: Any = None
 
 
 def read_envelope(body: bytes, *, is_gateway: bool) -> Envelope:
@@ -53,10 +48,11 @@ def read_envelope(body: bytes, *, is_gateway: bool) -> Envelope:
     if method != "tools/call":
         return Envelope(body, method if isinstance(method, str) else None, None)
     params = _members(message.get("params"))
+    payment = _members(params.get("_meta")).get(PAYMENT_META)
     if is_gateway and params.get("name") == gateway.CALL:
         params = _members(params.get("arguments"))
     name = params.get("name")
-    return Envelope(body, method, name if isinstance(name, str) else None)
+    return Envelope(body, method, name if isinstance(name, str) else None, payment)
 
 
 def _members(value: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """One request to the tools: its caller, and the routes that its tools call within the process."""
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from fastapi import Request
@@ -17,9 +18,12 @@ from hansa.rooms import people
 
 from .answers import Shaped
 from .principals import Principal
-from .refusals import TooManyCalls
+from .refusals import ToolUnknown, too_many
 
 CALLS_A_MINUTE, MONEY_CALLS_A_MINUTE = 120, 20
+
+Hints: TypeAlias = dict[str, bool]
+"""Annotations of a tool: read_only, destructive, idempotent, open_world."""
 
 CALLS: Slot[LeasedLimit] = Slot(
     "mcp: calls of tools", build=lambda runtime: LeasedLimit(runtime.database, "mcp", CALLS_A_MINUTE)
@@ -30,18 +34,43 @@ MONEY_CALLS: Slot[LeasedLimit] = Slot(
 )
 
 
+class Offered(Protocol):
+    """A tool as it is listed, described and called. `moves_units`: a call may pay, send or give back units."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def scope(self) -> str | None: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def input_schema(self) -> dict[str, Any]: ...
+    @property
+    def hints(self) -> Hints: ...
+
+    async def carry_out(self, exchange: "Exchange", arguments: dict[str, Any]) -> Shaped:
+        """The result of a call; every refusal is one."""
+
+
 class Exchange(msgspec.Struct, frozen=True):
-    """A request to the tools; without a principal it is anonymous."""
+    """A request to the tools; without a principal it is anonymous.
+
+    `tools` are those that the caller has here, by name. `payment` is the payment of x402 beside the arguments of a call.
+    """
 
     request: Request
     runtime: Runtime
     principal: Principal | None
+    tools: Mapping[str, Offered]
     is_gateway: bool = False
+    payment: Any = None
 
-    @property
-    def scopes(self) -> frozenset[str]:
-        """The scopes of the caller; none where it is anonymous."""
-        return frozenset() if self.principal is None else self.principal.scopes
+    def tool(self, name: str) -> Offered:
+        """Raises: ToolUnknown."""
+        tool = self.tools.get(name)
+        if tool is None:
+            raise ToolUnknown(f"There is no tool {name[:100]!r} here.")
+        return tool
 
     @property
     def caller(self) -> Principal:
@@ -65,21 +94,19 @@ class Exchange(msgspec.Struct, frozen=True):
             if moves_units:
                 await MONEY_CALLS.of(self.runtime).admit(self.principal.name)
         except TooManyRequests as error:
-            seconds = int(error.headers["Retry-After"])
-            raise TooManyCalls(error.detail, context={"retry_after": seconds}) from None
+            raise too_many(error) from None
 
     def note(self, tool: str, shown: Shaped, began: float, key: str | None) -> None:
         """Note the call of a tool in the request log of the person whose account it is."""
         if self.principal is None:
             return
-        status: int = shown.structured["status"] if shown.is_error else 200
         principal = self.principal
         line = RequestLine(
             at=time.time(),
             method="POST",
             raw_path=b"/mcp",
             route=f"mcp:{tool}",
-            status=status,
+            status=shown.status,
             seconds=time.perf_counter() - began,
             request_id=REQUEST_ID.get() or b"",
         )

@@ -8,9 +8,9 @@ from hansa.foundation.values.errors import Refused
 
 from . import inputs
 from .answers import Shaped, shaped
-from .exchange import Exchange
+from .exchange import Exchange, Offered
 from .refusals import ToolUnknown, invalid, refusal
-from .tools import Tool, offered_to, tool_named
+from .tools import Tool
 
 CALL = "call_tool"
 FOUND_MAX = 10
@@ -18,24 +18,23 @@ FOUND_MAX = 10
 
 async def _search(exchange: Exchange, given: inputs.SearchTools) -> Shaped:
     words = given.query.lower().split()
-    offered = offered_to(exchange.scopes)
 
-    def hits(tool: Tool) -> int:
+    def hits(tool: Offered) -> int:
         text = f"{tool.name} {tool.description}".lower()
         return sum(word in text for word in words)
 
-    found = sorted(offered, key=lambda tool: (-hits(tool), tool.name))
+    found = sorted(exchange.tools.values(), key=lambda tool: (-hits(tool), tool.name))
     shown = [tool for tool in found if hits(tool) or not words]
     names = [{"name": tool.name, "description": tool.description} for tool in shown]
     return shaped({"tools": names if not words else names[:FOUND_MAX]}, ())
 
 
 async def _describe(exchange: Exchange, given: inputs.DescribeTool) -> Shaped:
-    tool = tool_named(given.name, exchange.scopes)
+    tool = exchange.tool(given.name)
     described = {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": tool.model.model_json_schema(by_alias=True),
+        "inputSchema": tool.input_schema,
     }
     return shaped(described, ())
 
@@ -72,7 +71,7 @@ async def carry_out(exchange: Exchange, name: str, arguments: dict[str, Any]) ->
         raise ToolUnknown
     try:
         given = inputs.CallTool.model_validate(arguments)
-        tool = tool_named(given.name, exchange.scopes)
+        tool = exchange.tool(given.name)
     except ValidationError as error:
         return invalid(error)
     except Refused as error:

@@ -60,6 +60,14 @@ class PersonMissing(Forbidden):
     sentence = "This tool reads the account of a person; the credential is that of an agent."
 
 
+class InsufficientScope(Forbidden):
+    """The credential does not have the scope of this tool."""
+
+    code = "INSUFFICIENT_SCOPE"
+    sentence = "The credential does not have the scope of this tool."
+    remedy = "Connect again, and grant the scopes that the WWW-Authenticate header or `context` names."
+
+
 def challenge(parameters: dict[str, str]) -> dict[str, str]:
     """The field that says which credential is asked for (RFC 6750, RFC 9728)."""
     stated = ", ".join(f'{name}="{value}"' for name, value in parameters.items())

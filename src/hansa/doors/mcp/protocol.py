@@ -33,9 +33,9 @@ from starlette.types import Message, Scope
 import hansa
 
 from . import gateway, inputs
-from .exchange import Exchange
+from .exchange import Exchange, Offered
 from .refusals import ToolUnknown
-from .tools import TOOLS, Tool, offered_to, tool_named
+from .tools import TOOLS
 
 EXCHANGE = "hansa.mcp.exchange"
 LIST_FRESH_MS = 300_000
@@ -85,7 +85,7 @@ async def _list(context: Context, params: PaginatedRequestParams | None) -> List
     exchange = _exchange_of(context)
     if exchange.is_gateway:
         return ListToolsResult(tools=_GATEWAY_TOOLS)
-    return ListToolsResult(tools=[_shown(tool) for tool in offered_to(exchange.scopes)])
+    return ListToolsResult(tools=[_shown(tool) for tool in exchange.tools.values()])
 
 
 async def _call(context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
@@ -94,7 +94,7 @@ async def _call(context: Context, params: CallToolRequestParams) -> CallToolResu
         if exchange.is_gateway:
             shaped = await gateway.carry_out(exchange, params.name, arguments)
         else:
-            shaped = await tool_named(params.name, exchange.scopes).carry_out(exchange, arguments)
+            shaped = await exchange.tool(params.name).carry_out(exchange, arguments)
     except ToolUnknown as error:
         raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name[:100]}") from error
     waiting = shaped.structured.get("result")
@@ -104,6 +104,7 @@ async def _call(context: Context, params: CallToolRequestParams) -> CallToolResu
         content=[TextContent(type="text", text=shaped.text)],
         structured_content=shaped.structured,
         is_error=shaped.is_error,
+        _meta=shaped.meta,
     )
 
 
@@ -133,21 +134,22 @@ def _exchange_of(context: Context) -> Exchange:
 _shown_tools: dict[str, ShownTool] = {}
 
 
-def _shown(tool: Tool) -> ShownTool:
+def _shown(tool: Offered) -> ShownTool:
+    if tool.name not in TOOLS:
+        return _made_of(tool)
     shown = _shown_tools.get(tool.name)
     if shown is None:
-        shown = _shown_tools[tool.name] = ShownTool(
-            name=tool.name,
-            description=tool.description,
-            input_schema=tool.model.model_json_schema(by_alias=True),
-            annotations=ToolAnnotations(
-                read_only_hint=tool.reads,
-                destructive_hint=tool.destroys,
-                idempotent_hint=tool.reads or not tool.name.startswith("preview_"),
-                open_world_hint=tool.name in {"buy_call", "find_agents", "read_agent"},
-            ),
-        )
+        shown = _shown_tools[tool.name] = _made_of(tool)
     return shown
+
+
+def _made_of(tool: Offered) -> ShownTool:
+    return ShownTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        annotations=ToolAnnotations(**{f"{name}_hint": is_so for name, is_so in tool.hints.items()}),
+    )
 
 
 def _listed_of_gateway() -> Iterable[ShownTool]:
@@ -158,14 +160,14 @@ def _listed_of_gateway() -> Iterable[ShownTool]:
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True),
     )
     for tool in gateway.GATEWAY.values():
-        yield _shown(tool)
+        yield _made_of(tool)
 
 
 _GATEWAY_TOOLS = sorted(_listed_of_gateway(), key=lambda tool: tool.name)
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:
-    return TOOLS[name].model.model_json_schema(by_alias=True) if name in TOOLS else None
+    return TOOLS[name].input_schema if name in TOOLS else None
 
 
 def _server(scope: str) -> "Server[dict[str, Any]]":

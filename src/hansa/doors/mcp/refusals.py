@@ -32,6 +32,11 @@ class TooManyCalls(TooManyRequests):
     remedy = "Wait for the seconds in `context.retry_after`, then repeat the call."
 
 
+def too_many(error: TooManyRequests) -> TooManyCalls:
+    """The refusal of a call that a limit refuses."""
+    return TooManyCalls(error.detail, context={"retry_after": int(error.headers["Retry-After"])})
+
+
 def refusal(error: Refused) -> Shaped:
     """The result of a call that is refused here."""
     return _error(error.code, error.detail, error.status, error.context, error.remedy)
@@ -83,7 +88,7 @@ def _error(code: str, detail: str, status: int, context: Any, remedy: str | None
         "context": context,
         "remedy": remedy,
     }
-    return Shaped(members, is_error=True)
+    return Shaped(members, is_error=True, status=status)
 
 
 @cache

@@ -1,12 +1,12 @@
-"""Addresses of the tools: `/mcp` with a challenge, `/mcp/rpc` for clients that bring a bearer, `/mcp/public` for anyone.
+"""Addresses of the tools: with a challenge, for clients that bring a bearer, for anyone, and for one agent.
 
 Origin, credential, message and scope are judged here, in this order, before the SDK sees the request.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
@@ -21,7 +21,8 @@ from .loading import PROTOCOL
 from .principals import READ, Principal, challenge, principal_of
 
 METADATA = "/.well-known/oauth-protected-resource/mcp"
-PUBLIC_CALLS = Limit("mcp-public", 60)
+ANYONES_REQUESTS = {"public": Limit("mcp-public", 60), "agent": Limit("mcp-agents", 60)}
+"""Requests of an address without a credential, at each door that takes them."""
 PREFLIGHT_SECONDS = 600
 CORS = {
     "Access-Control-Allow-Methods": "POST",
@@ -30,7 +31,8 @@ CORS = {
     "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
 }
 
-Door = Literal["challenging", "bearer", "public"]
+CardKey = Annotated[str, Path(description="UUID, DID or number of a card.")]
+Door = Literal["challenging", "bearer", "public", "agent"]
 
 router = APIRouter(tags=["mcp"], route_class=DirectRoute, include_in_schema=False)
 
@@ -61,21 +63,28 @@ async def call_public_tools(http: Request, _: Public) -> Response:
     return await _answered(http, "public")
 
 
+@router.post("/mcp/agents/{card_id}")
+async def call_agent(http: Request, _: Public, card_id: CardKey) -> Response:
+    """Tools of one agent, for a caller that brings its credential or for anyone; never with a challenge."""
+    return await _answered(http, "agent", card_id)
+
+
 @router.options("/mcp")
 @router.options("/mcp/rpc")
 @router.options("/mcp/public")
+@router.options("/mcp/agents/{card_id}")
 async def answer_preflight(http: Request, _: Public) -> Response:
     """Preflight of a page of an allowed origin."""
     origin = _allowed_origin(http, _enabled(http))
     return Response(status_code=204, headers=_cors(origin))
 
 
-async def _answered(http: Request, door: Door) -> Response:
-    """Raises: NotFound, OriginRefused, Unauthorized, TooManyRequests, StillLoading, PayloadTooLarge, InsufficientScope."""
+async def _answered(http: Request, door: Door, card_id: str | None = None) -> Response:
+    """Raises: NotFound, OriginRefused, Unauthorized, TooManyRequests, StillLoading, PayloadTooLarge, CardUnknown, InsufficientScope."""
     settings = _enabled(http)
     origin = _allowed_origin(http, settings)
     try:
-        response = await _served(http, door, settings)
+        response = await _served(http, door, settings, card_id)
     except Refused as error:
         # A page reads the challenge as well.
         error.headers.update(_cors(origin))
@@ -84,25 +93,28 @@ async def _answered(http: Request, door: Door) -> Response:
     return response
 
 
-async def _served(http: Request, door: Door, settings: Settings) -> Response:
+async def _served(http: Request, door: Door, settings: Settings, card_id: str | None) -> Response:
     runtime = runtime_of(http)
-    principal = None
-    if door == "public":
-        await admit(runtime.database, PUBLIC_CALLS, client_address(http))
-    else:
-        principal = await _principal(http, door, settings)
+    principal = None if door == "public" else await _principal(http, door, settings)
+    if principal is None:
+        await admit(runtime.database, ANYONES_REQUESTS[door], client_address(http))
     serving = PROTOCOL.of(runtime).loaded()
     body = held_body(http)
     received = await read_within(http, BODY_MAX_BYTES) if body is None else body
+    key = card_id if door in {"agent", "public"} else http.query_params.get("agent")
     metadata = settings.base_url + METADATA if door == "challenging" else None
-    return await serving.answer(http, principal, received, metadata)  # type: ignore[no-any-return]
+    address = serving.Address(metadata, key, is_agents=door == "agent")
+    return await serving.answer(http, principal, received, address)  # type: ignore[no-any-return]
 
 
-async def _principal(http: Request, door: Door, settings: Settings) -> Principal:
-    """Raises: Unauthorized, with the challenge of this address."""
+async def _principal(http: Request, door: Door, settings: Settings) -> Principal | None:
+    """The caller; None where an address takes anyone. Raises: Unauthorized, with the challenge of this address."""
     try:
         return await principal_of(http, runtime_of(http))
     except Unauthorized as error:
+        if door in ANYONES_REQUESTS:
+            # A credential that is none is answered like no credential.
+            return None
         parameters = {"scope": READ}
         if door == "challenging":
             parameters = {"resource_metadata": settings.base_url + METADATA, **parameters}

@@ -25,6 +25,8 @@ BUY, SEND = "buy_call", "send_units"
 BUY_ROUTE, SEND_ROUTE = "/api/v1/a2a-payment/buy", "/api/v1/teg/send"
 PRICE_ABOVE = "PRICE_ABOVE_MAXIMUM"
 QUOTE_ROUTE = "/api/v1/a2a-payment/quote"
+DIGEST = "call_digest"
+"""Member beside the arguments of an intent: the call of a tool that it is for."""
 
 
 class PriceRose(Conflict):
@@ -35,6 +37,14 @@ class PriceRose(Conflict):
     remedy = "Preview the call again, and show the new price before it is paid."
 
 
+class IntentOfOtherCall(Conflict):
+    """The intent was opened by a call of another tool, or with other arguments."""
+
+    code = "INTENT_OF_OTHER_CALL"
+    sentence = "The intent is for another call: the same tool with the same arguments is paid under it."
+    remedy = "Repeat the call as it was made first, with its intent, or make it without one for a new intent."
+
+
 class _Payment(msgspec.Struct, frozen=True):
     """Tool that pays an intent, and the body of its route."""
 
@@ -42,24 +52,44 @@ class _Payment(msgspec.Struct, frozen=True):
     order: dict[str, Any]
 
 
+class _Paying(msgspec.Struct, frozen=True):
+    """Tool that pays an intent, its route, and the digest of the call that the intent must be for."""
+
+    tool: str
+    route: str
+    digest: str | None = None
+
+
 async def preview_call(exchange: Exchange, given: inputs.PreviewCall) -> Shaped:
     """The price of a call, and the intent that buys it at this price or less."""
     agent = await exchange.caller.acting(exchange.runtime, given.as_)
-    quoted = await exchange.ask(InnerCall("GET", QUOTE_ROUTE, {"target_agent_did": given.agent}), agent)
-    if quoted.is_refusal:
-        return of_answer(quoted)
-    if not await exchange.runtime.database.query(lambda tx: agents.statuses_of(tx, [given.agent])):
-        raise commerce.ServiceNotCallable("A purchase is possible only from an agent of this registry.")
-    price = quoted.content["amount"]
-    if price is None or parse_amount(price) == ZERO:
-        raise commerce.PriceNotPayable
-    order: dict[str, Any] = {"target_agent_did": given.agent, "max_amount": price}
+    order: dict[str, Any] = {"target_agent_did": given.agent}
     if given.request is not None:
         order["request"] = given.request.model_dump()
     else:
         order["message"] = given.message
+    return await price_call(exchange, agent, order)
+
+
+async def price_call(
+    exchange: Exchange, agent: Agent, order: dict[str, Any], digest: str | None = None
+) -> Shaped:
+    """The price of an order without its maximum, and the intent that buys it; with `digest` for that call of a tool alone.
+
+    Raises: ServiceNotCallable, PriceNotPayable, QuotaReached.
+    """
+    payee = order["target_agent_did"]
+    quoted = await exchange.ask(InnerCall("GET", QUOTE_ROUTE, {"target_agent_did": payee}), agent)
+    if quoted.is_refusal:
+        return of_answer(quoted)
+    if not await exchange.runtime.database.query(lambda tx: agents.statuses_of(tx, [payee])):
+        raise commerce.ServiceNotCallable("A purchase is possible only from an agent of this registry.")
+    price = quoted.content["amount"]
+    if price is None or parse_amount(price) == ZERO:
+        raise commerce.PriceNotPayable
     costs = {"price": price, "fee": quoted.content["fee"], "total": quoted.content["total"], "route": "local"}
-    return await _previewed(exchange, agent, _Payment(BUY, order), price, costs)
+    previewed = {**order, "max_amount": price, **({} if digest is None else {DIGEST: digest})}
+    return await _previewed(exchange, agent, _Payment(BUY, previewed), price, costs)
 
 
 async def preview_transfer(exchange: Exchange, given: inputs.PreviewTransfer) -> Shaped:
@@ -82,9 +112,12 @@ async def preview_transfer(exchange: Exchange, given: inputs.PreviewTransfer) ->
     return await _previewed(exchange, agent, _Payment(SEND, order), given.amount, costs)
 
 
-async def buy_call(exchange: Exchange, given: inputs.BuyCall) -> Shaped:
-    """Pay an intent of a call, and show the answer of the service from `offset` on."""
-    paid = await _paid(exchange, BUY, BUY_ROUTE, given.intent)
+async def buy_call(exchange: Exchange, given: inputs.BuyCall, digest: str | None = None) -> Shaped:
+    """Pay an intent of a call, and show the answer of the service from `offset` on; with `digest` only for that call of a tool.
+
+    Raises: IntentOfOtherCall, PriceRose, and the refusals of an intent and of the acting agent.
+    """
+    paid = await _paid(exchange, _Paying(BUY, BUY_ROUTE, digest), given.intent)
     if isinstance(paid, Shaped):
         return paid
     answer, place = portion(paid.content["answer"], given.offset)
@@ -98,7 +131,7 @@ async def buy_call(exchange: Exchange, given: inputs.BuyCall) -> Shaped:
 
 async def send_units(exchange: Exchange, given: inputs.PayIntent) -> Shaped:
     """Pay an intent of a transfer."""
-    paid = await _paid(exchange, SEND, SEND_ROUTE, given.intent)
+    paid = await _paid(exchange, _Paying(SEND, SEND_ROUTE), given.intent)
     return paid if isinstance(paid, Shaped) else shaped(paid.content, ())
 
 
@@ -114,19 +147,24 @@ async def _previewed(
     return shaped({"intent": intent_id, **costs, "expires_at": ends.isoformat()}, ())
 
 
-async def _paid(exchange: Exchange, tool: str, route: str, intent_id: str) -> InnerAnswer | Shaped:
+async def _paid(exchange: Exchange, paying: _Paying, intent_id: str) -> InnerAnswer | Shaped:
     """The answer of the payment of an intent, or the result in its place.
 
-    Raises: IntentUnknown, IntentExpired, IntentUnreadable, and the refusals of the acting agent.
+    Raises: IntentUnknown, IntentExpired, IntentUnreadable, IntentOfOtherCall, and the refusals of the acting agent.
     """
     runtime, principal = exchange.runtime, exchange.caller
     intent = await runtime.database.query(
-        lambda tx: commerce.find_intent(tx, runtime.seal, intent_id, principal=principal.name, tool=tool)
+        lambda tx: commerce.find_intent(
+            tx, runtime.seal, intent_id, principal=principal.name, tool=paying.tool
+        )
     )
+    order = {**intent.arguments}
+    if order.pop(DIGEST, None) != paying.digest and paying.digest is not None:
+        raise IntentOfOtherCall
     if intent.payment is not None and not intent.is_answered:
         return shaped(_state_of(intent), ())
     agent = await principal.acting(runtime, intent.agent_did)
-    call = InnerCall("POST", route, body=intent.arguments, key=intent_id)
+    call = InnerCall("POST", paying.route, body=order, key=intent_id)
     answer = await exchange.ask(call, agent, partial(_in_commit, intent_id))
     waiting = approval_required(runtime.settings.base_url, answer)
     if waiting is not None:

@@ -15,9 +15,9 @@ from hansa.foundation.values.errors import Crashed, Refused
 
 from . import agreements, catalogue, inputs, spending
 from .answers import Shaped, shaped
-from .exchange import Exchange, members
+from .exchange import Exchange, Hints, Offered, members
 from .principals import CONTRACTS, DISPUTES, READ, WALLET_PAY, WALLET_READ
-from .refusals import ToolUnknown, approval_required, invalid, of_answer, refusal
+from .refusals import approval_required, invalid, of_answer, refusal
 
 By: TypeAlias = Literal["anyone", "person", "agent"]
 Handler: TypeAlias = Callable[[Exchange, Any], Awaitable[Shaped]]
@@ -75,21 +75,25 @@ class Tool(msgspec.Struct, frozen=True):
         """A call pays, sends or gives back units."""
         return (self.scope == WALLET_PAY and not self.reads) or self.name in BINDING
 
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The schema of the arguments."""
+        return self.model.model_json_schema(by_alias=True)
+
+    @property
+    def hints(self) -> Hints:
+        """The annotations."""
+        return {
+            "read_only": self.reads,
+            "destructive": self.destroys,
+            "idempotent": self.reads or not self.name.startswith("preview_"),
+            "open_world": self.name in {"buy_call", "find_agents", "read_agent"},
+        }
+
     async def carry_out(self, exchange: Exchange, arguments: dict[str, Any]) -> Shaped:
         """The result of a call; every refusal is one."""
-        began = time.perf_counter()
-        try:
-            result = await self._admitted(exchange, arguments)
-        except ValidationError as error:
-            result = invalid(error)
-        except Refused as error:
-            result = refusal(error)
-        except Exception as error:  # noqa: BLE001
-            _log.error("tool crashed", tool=self.name, exc_info=error)
-            result = refusal(Crashed())
         key = arguments.get("intent") or arguments.get("request_id")
-        exchange.note(self.name, result, began, key if isinstance(key, str) else None)
-        return result
+        return await carried_out(exchange, self.name, key, self._admitted(exchange, arguments))
 
     async def _admitted(self, exchange: Exchange, arguments: dict[str, Any]) -> Shaped:
         """Raises: ValidationError, Refused."""
@@ -106,6 +110,22 @@ class Tool(msgspec.Struct, frozen=True):
             if waiting is not None:
                 return shaped(waiting, ())
         return of_answer(answer) if answer.is_refusal else shaped(answer.content, self.places)
+
+
+async def carried_out(exchange: Exchange, name: str, key: Any, act: Awaitable[Shaped]) -> Shaped:
+    """The result of an act of a tool, noted; every refusal is a result. `key` names the act, where it is a text."""
+    began = time.perf_counter()
+    try:
+        result = await act
+    except ValidationError as error:
+        result = invalid(error)
+    except Refused as error:
+        result = refusal(error)
+    except Exception as error:  # noqa: BLE001
+        _log.error("tool crashed", tool=name, exc_info=error)
+        result = refusal(Crashed())
+    exchange.note(name, result, began, key if isinstance(key, str) else None)
+    return result
 
 
 async def _caller_of(route: Route, exchange: Exchange, given: Any) -> Developer | Agent | None:
@@ -333,14 +353,7 @@ TOOLS: dict[str, Tool] = {
 }
 
 
-def offered_to(scopes: frozenset[str]) -> list[Tool]:
-    """The tools of a caller with these scopes, by name."""
-    return [TOOLS[name] for name in sorted(TOOLS) if TOOLS[name].scope is None or TOOLS[name].scope in scopes]
-
-
-def tool_named(name: str, scopes: frozenset[str]) -> Tool:
-    """Raises: ToolUnknown."""
-    tool = TOOLS.get(name)
-    if tool is None or (tool.scope is not None and tool.scope not in scopes):
-        raise ToolUnknown(f"There is no tool {name[:100]!r} here.")
-    return tool
+def offered_to(scopes: frozenset[str], *more: Offered) -> dict[str, Offered]:
+    """The tools of a caller with these scopes, of the table and others, by name."""
+    known = sorted((*TOOLS.values(), *more), key=lambda tool: tool.name)
+    return {tool.name: tool for tool in known if tool.scope is None or tool.scope in scopes}

@@ -3,14 +3,17 @@
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
+from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service
 from hansa.rooms.commerce.payments.cross_registry_settlement import begin_within, end_by_decision
 from hansa.rooms.commerce.payments.errors import (
+    PayeeNotAdmitted,
     PriceNotPayable,
     ReceiptUnknown,
     ServiceNotCallable,
     TokenExpired,
 )
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
+from hansa.rooms.commerce.payments.quote import effective_price
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
     same_work,
@@ -30,6 +33,16 @@ from hansa.rooms.commerce.payments.rules import (
     VerifyOrder,
     may_be_captured_for,
     use_for_part,
+)
+from hansa.rooms.commerce.payments.service_call import (
+    Interface,
+    Outcome,
+    ServiceAnswer,
+    ServiceRequest,
+    interface_of,
+    message_for,
+    read_answer,
+    token_headers,
 )
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle_within
 from hansa.rooms.commerce.payments.settle_request import settle_and_answer
@@ -57,14 +70,21 @@ __all__ = [
     "JOBS",
     "OPEN",
     "SETTLEMENTS",
+    "TOOLS_AT_ONCE",
     "USED_FOR_PART",
     "VERIFIER",
     "AuthorizeOrder",
     "Authorized",
+    "Interface",
+    "Outcome",
+    "PayeeNotAdmitted",
     "Presented",
     "PriceNotPayable",
     "ReceiptUnknown",
+    "ServiceAnswer",
+    "ServiceCall",
     "ServiceNotCallable",
+    "ServiceRequest",
     "SettleOrder",
     "Settlements",
     "Terms",
@@ -76,16 +96,22 @@ __all__ = [
     "authorize",
     "begin_within",
     "buy_router",
+    "call_service",
+    "effective_price",
     "end_by_decision",
     "hot_router",
+    "interface_of",
     "list_tokens",
     "may_be_captured_for",
+    "message_for",
     "named_tokens",
+    "read_answer",
     "router",
     "same_work",
     "settle_and_answer",
     "settle_within",
     "signed_receipt",
+    "token_headers",
     "token_of_id",
     "token_of_payment",
     "token_of_secret",

@@ -18,7 +18,7 @@ import msgspec
 
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
 from hansa.foundation.plumbing.keys.seal import BadSeal
-from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
+from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
@@ -31,6 +31,7 @@ from hansa.rooms import agents, catalogue, ledger, transfers
 
 from . import rules, store
 from .authorize import Authorized, AuthorizeOrder, Presented, authorize
+from .calling import ServiceCall, call_service
 from .ending import end_unpaid
 from .errors import AnswerUnreadable, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable
 from .quote import quote
@@ -40,20 +41,16 @@ from .service_call import (
     Outcome,
     ServiceAnswer,
     ServiceRequest,
-    body_for,
-    headers_for,
     interface_of,
     read_answer,
+    token_headers,
 )
 from .settlement_worker import SETTLEMENTS
 
 ROUTE = "/a2a-payment/buy"
 SEALED_FOR = "answer of a purchase"
 ENDS = "payments: end purchases"
-ANSWER_MAX_BYTES = 1024 * 1024
 SETTLED_WITHIN_SECONDS = 10.0
-# So many purchases of one process call one host at a time.
-CALLS_AT_ONCE = 32
 # A call waits for its turn at a host before its own time begins.
 TURN = timedelta(seconds=30)
 SPARE = timedelta(seconds=30)
@@ -189,13 +186,9 @@ class Purchases:
     async def _call(self, order: PurchaseOrder, begun: _Begun) -> ServiceAnswer:
         interface, token = begun.interface, begun.authorized.token
         try:
-            answer = await self._runtime.outgoing.post(
-                interface.url,
-                body_for(interface, order.request, str(token.id)),
-                named_by=NamedBy.USER,
-                headers=headers_for(interface, begun.authorized.secret, self._runtime.settings.base_url),
-                limits=CallLimits(order.timeout_seconds, ANSWER_MAX_BYTES, at_once=CALLS_AT_ONCE),
-            )
+            payment = token_headers(begun.authorized.secret, self._runtime.settings.base_url)
+            call = ServiceCall(interface, order.request, str(token.id), order.timeout_seconds, payment)
+            answer = await call_service(self._runtime.outgoing, call)
         except OutgoingTrouble as error:
             return ServiceAnswer(Outcome.UNKNOWN, trouble=error.reason)
         return read_answer(answer)

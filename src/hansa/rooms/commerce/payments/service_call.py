@@ -1,7 +1,7 @@
-"""Call of a purchase: the request to a service, and the statements of its answer about the work. No I/O."""
+"""Call of a service: the request, its headers, and the statements of the answer about the work. No I/O."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -84,18 +84,21 @@ def body_for(interface: Interface, request: ServiceRequest, call_id: str) -> byt
     method, params = request.method, request.params
     if method is None:
         method = "message/send" if interface.is_old else "SendMessage"
-        params = {"message": _message(request.message, call_id, is_old=interface.is_old)}
+        message = request.message
+        if not isinstance(message, dict):
+            message = message_for(interface, call_id, message, None)
+        params = {"message": message}
     return json.dumps({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}).encode()
 
 
-def headers_for(interface: Interface, token: str, issuer: str) -> dict[str, str]:
-    """The headers of the call, which carry the token."""
-    headers = {
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        TOKEN_HEADER: token,
-        ISSUER_HEADER: issuer,
-    }
+def token_headers(token: str, issuer: str) -> dict[str, str]:
+    """The headers that carry a payment token."""
+    return {TOKEN_HEADER: token, ISSUER_HEADER: issuer}
+
+
+def headers_for(interface: Interface, payment: Mapping[str, str]) -> dict[str, str]:
+    """The headers of the call, which carry the payment."""
+    headers = {"Content-Type": "application/json", "Accept": "application/json", **payment}
     return headers if interface.is_old else {**headers, "A2A-Version": "1.0"}
 
 
@@ -140,10 +143,13 @@ def _task_of(result: Any) -> dict[str, Any]:
     return task if is_kept else {**task, "id": None}
 
 
-def _message(message: str | dict[str, Any] | None, call_id: str, *, is_old: bool) -> dict[str, Any]:
-    if isinstance(message, dict):
-        return message
-    if is_old:
-        part = {"kind": "text", "text": message}
-        return {"kind": "message", "messageId": call_id, "role": "user", "parts": [part]}
-    return {"messageId": call_id, "role": "ROLE_USER", "parts": [{"text": message}]}
+def message_for(
+    interface: Interface, message_id: str, text: str | None, data: dict[str, Any] | None, **more: Any
+) -> dict[str, Any]:
+    """A message of A2A with a text, an object, or both, as the service reads it; `more` are further members."""
+    contents = {name: part for name, part in (("text", text), ("data", data)) if part is not None}
+    if interface.is_old:
+        parts: list[dict[str, Any]] = [{"kind": name, name: part} for name, part in contents.items()]
+        return {"kind": "message", "messageId": message_id, "role": "user", "parts": parts, **more}
+    parts = [{name: part} for name, part in contents.items()]
+    return {"messageId": message_id, "role": "ROLE_USER", "parts": parts, **more}

@@ -42,7 +42,7 @@ def _resource(card: catalogue.FoundCard, networks: Networks) -> DiscoveredResour
     assert card.did is not None
     return DiscoveredResource(
         resource=f"{networks.authority}/agents/{card.did}",
-        accepts=_accepted(card.did, card.pricing, networks),
+        accepts=accepted_payments(card.did, card.pricing, networks),
         last_updated=int(card.updated_at.timestamp()),
         metadata={
             "did": card.did,
@@ -54,7 +54,7 @@ def _resource(card: catalogue.FoundCard, networks: Networks) -> DiscoveredResour
     )
 
 
-def _accepted(did: str, stated: dict[str, Any] | None, networks: Networks) -> list[AcceptedPayment]:
+def accepted_payments(did: str, stated: dict[str, Any] | None, networks: Networks) -> list[AcceptedPayment]:
     """How the agent is paid; a price in another currency is not one of these networks."""
     amount = _amount(stated, networks.currency)
     if amount is None:
