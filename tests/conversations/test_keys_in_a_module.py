@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hansa.doors.commands.program import app
-from hansa.foundation.plumbing.keys import key_modules
+from hansa.foundation.plumbing.keys import sealed_keys
 from hansa.foundation.plumbing.keys.key_files import BadKey
 from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable, key_at
 from hansa.foundation.values.jwk import jwk_of
@@ -138,7 +138,7 @@ async def test_while_the_module_is_away_what_needs_a_signature_is_503_and_all_el
 def test_a_key_that_cannot_be_used_is_refused_with_one_line(
     address: str, settings: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(key_modules, "_sessions", {})
+    monkeypatch.setattr(sealed_keys, "_sessions", {})
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     ended = CliRunner().invoke(app, ["keys", "rotate", f"--key={address}", f"--data-dir={tmp_path}"])

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.storage.embedded import (
     server,
 )
 from hansa.foundation.plumbing.storage.embedded.claim import Claim
-from hansa.foundation.plumbing.storage.embedded.log import last_complaint
+from hansa.foundation.plumbing.storage.embedded.server import last_complaint
 
 
 async def test_a_service_does_not_wait_for_ever_and_a_command_not_at_all(tmp_path, monkeypatch):

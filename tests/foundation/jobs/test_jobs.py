@@ -23,8 +23,7 @@ from hansa.foundation.plumbing.jobs import (
     store,
     sweep,
 )
-from hansa.foundation.plumbing.jobs.backoff import pause_after
-from hansa.foundation.plumbing.jobs.running import run_leased
+from hansa.foundation.plumbing.jobs.running import pause_after, run_leased
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.telemetry.metrics import jobs_fenced_total

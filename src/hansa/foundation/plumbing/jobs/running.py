@@ -1,6 +1,7 @@
-"""Running one job: under a lease with renewal, or in one transaction; and writing the outcome of the attempt."""
+"""Running one job: under a lease with renewal, or in one transaction; writing the outcome of the attempt; the delay before a retry."""
 
 import asyncio
+import random
 from functools import partial
 from typing import Literal
 
@@ -14,15 +15,18 @@ from hansa.foundation.plumbing.telemetry.metrics import jobs_failed_total, jobs_
 from hansa.foundation.values.errors import Unavailable
 
 from . import store
-from .backoff import error_of, next_pause
-from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, TransactionalKind
+from .kinds import GiveUp, Job, JobKind, LeasedKind, PutOff, Retries, TransactionalKind
 
 RENEWALS_PER_LEASE = 3
 CLAIM_TRIES = 3
 # Of a kind that says itself when there is work, the job is due whenever it does not wait after a failure.
 AT_ONCE = 0.0
-
 _log = structlog.get_logger()
+
+# Jobs that failed together are not all retried at one moment.
+JITTER = 0.1
+DOUBLINGS_MAX = 30
+ERROR_MAX_CHARACTERS = 500
 
 
 class _Attempt(msgspec.Struct):
@@ -152,3 +156,24 @@ def refused(job: Job) -> Literal[False]:
     jobs_fenced_total.labels(job.kind).inc()
     _log.warning("job result discarded: its lease was lost", job=job.kind, id=job.id)
     return False
+
+
+def pause_after(retries: Retries, attempts: int, jitter: float) -> float:
+    """Seconds until a job that has failed `attempts` times in a row is retried; `jitter` is from -1 to 1."""
+    doublings = min(max(attempts, 1) - 1, DOUBLINGS_MAX)
+    return min(retries.pause_seconds * 2.0**doublings, retries.pause_max_seconds) * (1 + JITTER * jitter)
+
+
+def next_pause(retries: Retries, attempts: int, error: BaseException) -> float | None:
+    """Seconds until the next attempt; None when there is none."""
+    is_last = retries.attempts_max is not None and attempts >= retries.attempts_max
+    if is_last or isinstance(error, GiveUp):
+        return None
+    return pause_after(retries, attempts, random.uniform(-1, 1))  # noqa: S311
+
+
+def error_of(error: BaseException) -> str:
+    """Return the error text for operators: the reason of an expected failure; of any other its class alone, which holds no values."""
+    if isinstance(error, PutOff | GiveUp):
+        return str(error)[:ERROR_MAX_CHARACTERS]
+    return type(error).__name__

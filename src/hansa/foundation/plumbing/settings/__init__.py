@@ -1,19 +1,11 @@
 """The settings of a registry: environment variables, or lines of a settings file, each with a working default.
 
 A bad value stops the start with one line that names the variable, the value and the allowed values. `values` holds the allowed
-values, `model` the settings, `federation` those on other registries, `jurisdiction` the file that one of them names,
-`spelling` finds names that are close to one, `file` reads a settings file, `secrets_shown` hides secrets.
+values, `model` the settings, `federation` those on other registries and the jurisdiction profile that one of them names,
+`spelling` finds names that are close to one, `settings_file` reads a settings file and hides secrets.
 """
 
-from .file import (
-    CONFIG_VARIABLE,
-    applied_file,
-    applied_settings_file,
-    apply_settings_file,
-    apply_sound_lines,
-    read_settings_file,
-)
-from .jurisdiction import JurisdictionProfile, RegulatedAction, read_profile
+from .federation import JurisdictionProfile, RegulatedAction, read_profile
 from .model import (
     ARE_A_SECRET,
     CAUTIOUS_MODE,
@@ -25,7 +17,16 @@ from .model import (
     read_settings,
     without_secrets,
 )
-from .secrets_shown import exposure, masked_value
+from .settings_file import (
+    CONFIG_VARIABLE,
+    applied_file,
+    applied_settings_file,
+    apply_settings_file,
+    apply_sound_lines,
+    exposure,
+    masked_value,
+    read_settings_file,
+)
 from .spelling import DECISIVE, KEY_NAMES, misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 

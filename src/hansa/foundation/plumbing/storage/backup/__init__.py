@@ -6,8 +6,7 @@
 """
 
 from .archive import FORMAT, BadBackup, Manifest, Position, Reader, Writer, digest_of, new_backup, written
-from .loading import load, require_empty
-from .reading import connect, read_tables
+from .tables import connect, load, read_tables, require_empty
 
 __all__ = [
     "FORMAT",

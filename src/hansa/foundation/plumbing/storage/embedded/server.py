@@ -1,16 +1,22 @@
-"""The life cycle of the embedded server: start, adopt, watch, stop."""
+"""The life cycle of the embedded server: start, adopt, watch, stop.
+
+The service itself writes the server's log file, so that the server needs no process and no rights for it.
+"""
 
 import asyncio
 import logging
+import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
+from typing import BinaryIO
 
 import asyncpg
 
-from . import cluster, configuration, log
+from . import cluster, configuration
 from .account import ServerAccount, server_account
 from .binaries import version
 from .claim import Claim, is_claimed
@@ -21,27 +27,22 @@ from .reach import DESCRIPTORS, reached
 from .staging import programs_for
 
 logger = logging.getLogger(__name__)
-
 WATCH_SECONDS = 0.5
 CONNECT_SECONDS = 10.0
-
 # Most commands hold the data directory for a second or two; a backup of a large registry takes longer.
 COMMAND_SECONDS = 10.0
 COMMAND_PAUSE_SECONDS = 0.1
-
 # Replaying the largest write-ahead log takes a few minutes on a slow disk.
 RECOVERY_SECONDS = 600.0
-
 # Backends of a killed server finish their statement before they notice; a start before that is refused.
 REMNANTS_SECONDS = 30.0
 REMNANTS_PAUSE_SECONDS = 0.1
 REMNANTS_COMPLAINTS = ("lock file", "pre-existing shared memory block")
-
 # The last one is how asyncpg meets a connection that was closed by the server while idle.
 CONNECTION_TROUBLES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-
 REVIVAL_PAUSE_SECONDS = 0.5
 REVIVAL_PAUSE_MAX_SECONDS = 15.0
+KEPT_MAX_BYTES = 16 * 1024 * 1024
 
 
 class EmbeddedPostgres:
@@ -189,7 +190,7 @@ class EmbeddedPostgres:
         if postmaster.alive():
             await postmaster.stop()
             return f"it was not ready after {RECOVERY_SECONDS:.0f} s"
-        return await asyncio.to_thread(log.last_complaint, self._layout.log, log_start, postmaster.pid)
+        return await asyncio.to_thread(last_complaint, self._layout.log, log_start, postmaster.pid)
 
     def _spawn(self, account: ServerAccount, programs: Path) -> tuple[Postmaster, int]:
         for claim in (
@@ -199,7 +200,7 @@ class EmbeddedPostgres:
             remove_stale_claim(claim, self._layout.cluster)
         with (
             reached(account, self._layout.cluster, self._layout.socket_directory) as folders,
-            log.open_log(self._layout.log) as output,
+            open_log(self._layout.log) as output,
         ):
             log_start = output.tell()
             # A session of its own: the terminal's Ctrl-C reaches the service, which shuts the server down in order.
@@ -322,3 +323,23 @@ def require_cluster(data_dir: Path) -> None:
     layout = Layout.of(data_dir)
     if not cluster.exists(layout) and not is_claimed(layout.claim):
         raise NoRegistry(layout.data_dir)
+
+
+def open_log(path: Path) -> BinaryIO:
+    """The log opened for appending; a large one is first set aside as `postgres.log.1`."""
+    if path.exists() and path.stat().st_size > KEPT_MAX_BYTES:
+        path.replace(path.with_name(f"{path.name}.1"))
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    return os.fdopen(descriptor, "ab")
+
+
+def last_complaint(path: Path, since: int, pid: int) -> str:
+    """The last fatal line after position `since`, without its time; the process `pid` is believed first."""
+    with path.open("rb") as file:
+        file.seek(since)
+        lines = file.read().decode(errors="replace").splitlines()
+    fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
+    # Backends of a killed server write to the same file; their last words say nothing about this start.
+    own = [line for line in fatal if f"[{pid}]" in line]
+    reason = (own or fatal or lines or ["it ended without a word"])[-1]
+    return re.sub(r"^.*?(FATAL|PANIC):\s*", "", reason)

@@ -1,23 +1,68 @@
-"""Settings file: lines `NAME=value`, in the form that systemd reads as an EnvironmentFile.
+"""Settings file: lines `NAME=value`, in the form that systemd reads as an EnvironmentFile; and secrets among the settings.
 
 - Empty lines and lines that begin with `#` or `;` are comments. A name stands once.
 - A value reaches to the end of its line; spaces around it do not belong to it. It may stand in single or double quotes.
 - A backslash and a line that continues are refused: other readers of such files disagree about them.
+- Variables that hold a secret are shown without it, and a file of others that exposes one is reported.
 """
 
 import os
 import re
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
+from stat import S_IROTH
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
-from .model import BadSetting
-from .spelling import misspelt_settings
+from .model import ARE_A_SECRET, HOLD_A_PASSWORD, BadSetting
+from .spelling import KEY_NAMES, misspelt_settings
 
+HIDDEN = "[hidden]"
+PASSPHRASES = frozenset({"HANSA_KEYS_PASSPHRASE", "HANSA_ADMIN_PASSWORD"})
+_PASSWORD_IN_QUERY = re.compile(r"((?:^|&)(?:ssl)?password=)[^&]*", re.IGNORECASE)
 CONFIG_VARIABLE = "HANSA_CONFIG"
 FILE_MAX_BYTES = 1 << 16
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
+
+
+def masked_value(name: str, value: str) -> str:
+    """Return the value of a variable without its secrets."""
+    if name in HOLD_A_PASSWORD:
+        return _without_password(value)
+    is_key = KEY_NAMES.fullmatch(name) is not None and not name.endswith("_FILE")
+    return HIDDEN if is_key or name in ARE_A_SECRET or name in PASSPHRASES else value
+
+
+def exposed_secrets(file: Path) -> list[str]:
+    """Names of the variables in a settings file that hold a secret, where every account of the machine can read it."""
+    try:
+        is_readable = bool(file.stat().st_mode & S_IROTH)
+    except OSError:
+        return []
+    return _secrets_in(examine_settings_file(file)[0]) if is_readable else []
+
+
+def exposure(file: str | None) -> str | None:
+    """Sentence on secrets in a settings file that every account can read; None where there are none."""
+    names = exposed_secrets(Path(file)) if file else []
+    return f"every account can read {file}, which holds {', '.join(names)}" if names else None
+
+
+def _secrets_in(values: Mapping[str, str]) -> list[str]:
+    return [name for name, value in values.items() if masked_value(name, value) != value]
+
+
+def _without_password(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return HIDDEN
+    user, at, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    netloc = f"{name}:{HIDDEN}@{host}" if colon else f"{user}{at}{host}"
+    query = _PASSWORD_IN_QUERY.sub(rf"\1{HIDDEN}", parts.query)
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
 
 
 class AppliedFile(NamedTuple):
