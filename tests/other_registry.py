@@ -39,7 +39,7 @@ from hansa.rooms.federation import (
     registry_id_of,
 )
 from hansa.rooms.federation.charter.card_content import CardFacts, card_body
-from hansa.rooms.federation.charter.card_signature import card_etag, signature_block
+from hansa.rooms.federation.charter.card_publication import card_etag, signature_block
 from hansa.rooms.federation.invitations.documents import Kind, Party, sign
 from hansa.rooms.federation.peers.document_marks import MARKS_AT
 

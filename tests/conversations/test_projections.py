@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 from hansa.rooms.journal.projection import snapshot
-from hansa.rooms.journal.projection.fold import projected_balances
+from hansa.rooms.journal.projection.snapshot import projected_balances
 from tests.all_events import ALL_EVENTS
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.ledger.treasury import destroy

@@ -224,7 +224,7 @@ async def test_search_that_does_not_follow_is_logged_once_and_when_it_follows_ag
 async def test_a_live_feed_that_cannot_read_is_logged_once_and_when_it_reads_again(
     registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.journal.feed.follower.RECONNECT_SECONDS", 0.001)
+    monkeypatch.setattr("hansa.rooms.journal.feed.live_feed.RECONNECT_SECONDS", 0.001)
     feed = LIVE_FEED.of(registry.runtime)
     async with feed.following(), feed.needed():
         await fail_while_away(registry, "journal_event", "live feed: follow the journal")

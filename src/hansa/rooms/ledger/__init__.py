@@ -57,8 +57,6 @@ from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
     ClaimUnknown,
-    CrossingDecided,
-    CrossingDiffers,
     CrossingUnknown,
     HoldEnded,
     HoldExpired,
@@ -87,11 +85,10 @@ from hansa.rooms.ledger.holds import (
     release_hold,
     thaw_hold,
 )
-from hansa.rooms.ledger.holds_store import EscrowGap, Hold, escrow_gaps
+from hansa.rooms.ledger.holds_store import Hold, escrow_gaps
 from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_backed, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import (
-    PaymentMade,
     PaymentOrder,
     find_payment,
     find_payment_abroad,
@@ -111,14 +108,13 @@ from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
 from hansa.rooms.ledger.staking import (
     Holdings,
     Position,
-    StakeGap,
     StakingPolicy,
     read_holdings,
     read_positions,
     stake_gaps,
 )
 from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
-from hansa.rooms.ledger.suspension import reinstate_accounts, suspend_accounts
+from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.treasury import SupplyChange
 
 __all__ = [
@@ -145,11 +141,8 @@ __all__ = [
     "Compensation",
     "CorridorTotals",
     "Crossing",
-    "CrossingDecided",
-    "CrossingDiffers",
     "CrossingPending",
     "CrossingUnknown",
-    "EscrowGap",
     "Extension",
     "FeePolicy",
     "GroupCommit",
@@ -166,7 +159,6 @@ __all__ = [
     "Order",
     "OrderAnswer",
     "OrderRefused",
-    "PaymentMade",
     "PaymentOrder",
     "PeerLimitReached",
     "Position",
@@ -176,7 +168,6 @@ __all__ = [
     "ReserveOut",
     "Result",
     "SelfTransfer",
-    "StakeGap",
     "StakingPolicy",
     "StatementFilter",
     "SupplyChange",

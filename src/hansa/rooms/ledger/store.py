@@ -1,7 +1,8 @@
 """Every SQL statement of the book.
 
 Locks: holds in id order, then agents' accounts, then the registry's own, by `lock_accounts` or inside the engine; the fee
-collector last. So all transactions take locks in one order.
+collector last. So all transactions take locks in one order. A suspension locks its accounts in the order of their ids too: a
+transfer that is being decided comes before it, or sees it.
 """
 
 from collections.abc import Sequence
@@ -21,48 +22,48 @@ _LOCK = """
 SELECT id, did, status = 'active' AS is_active, liquid FROM ledger_account WHERE did = ANY($1) AND unit = ''
 ORDER BY kind = 'system', id FOR NO KEY UPDATE
 """
-
 _APPLY = "SELECT * FROM ledger_apply($1, $2, $3, $4, $5, $6, $7)"
 _APPLY_EXTENDED = "SELECT * FROM ledger_apply_extended($1, $2, $3, $4, $5, $6, $7)"
-
 BALANCES = """
 SELECT did AS account, 'liquid' AS bucket, liquid AS balance FROM ledger_account WHERE liquid <> 0
 UNION ALL SELECT did, 'staked', staked FROM ledger_account WHERE staked <> 0
 UNION ALL SELECT did, 'escrow', escrow FROM ledger_account WHERE escrow <> 0
 UNION ALL SELECT did, 'transit', transit FROM ledger_account WHERE transit <> 0
 """
-"""A relation to join: what every bucket of every account holds, empty ones left out."""
 
+_SET_STATUS = """
+WITH accounts AS (
+  SELECT id FROM ledger_account WHERE did = ANY($1) AND kind = 'agent' ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE ledger_account SET status = $2 FROM accounts WHERE ledger_account.id = accounts.id RETURNING did
+"""
+
+
+"""A relation to join: what every bucket of every account holds, empty ones left out."""
 ACCOUNTS = "SELECT id, did AS account FROM ledger_account"
 """A relation to join: every account."""
-
 OWED = """
 SELECT id, did AS account, least(liquid::numeric + staked + escrow, 9223372036854775807)::bigint AS balance
 FROM ledger_account WHERE liquid <> 0 OR staked <> 0 OR escrow <> 0
 """
 """A relation to join: what each account holds that circulates, at most what a bigint has; accounts without it are left out."""
-
 WRITTEN_TRANSACTIONS = "SELECT id AS tx_id FROM ledger_transaction"
 """A relation to join: the ids of all transactions."""
-
 # Both name the types as the index of the references does, whose few rows they read.
 _IS_REFERENCE_USED = """
 SELECT EXISTS (
   SELECT FROM ledger_transaction WHERE tx_type IN ('issue', 'destroy') AND tx_type = $1 AND ref = $2
 )
 """
-
 _SUM_SUPPLY = """
 SELECT coalesce(sum(CASE tx_type WHEN 'issue' THEN amount ELSE -amount END), 0)::bigint FROM ledger_transaction
 WHERE tx_type IN ('issue', 'destroy')
 """
-
 _PAYMENT = """
 SELECT payer.did AS payer, payee.did AS payee, t.amount, t.fee, t.recorded_at
 FROM ledger_transaction t JOIN ledger_account payer ON payer.id = t.payer_id JOIN ledger_account payee ON payee.id = t.payee_id
 WHERE t.id = $1 AND t.tx_type IN ('transfer', 'capture') AND payer.kind = 'agent' AND payee.kind = 'agent'
 """
-
 _PAYMENT_ABROAD = """
 SELECT payer.did AS payer, c.counterparty AS payee, c.amount, 0::bigint AS fee, c.decided_at AS recorded_at, c.transfer_id
 FROM ledger_transaction t JOIN ledger_crossing c
@@ -70,14 +71,11 @@ FROM ledger_transaction t JOIN ledger_crossing c
 JOIN ledger_account payer ON payer.id = c.agent_id
 WHERE t.id = $1 AND t.tx_type = 'out' AND c.state = 'committed' AND c.counterparty IS NOT NULL
 """
-
 SupplyAct: TypeAlias = Literal["issue", "destroy"]
 """The types of transactions that change how many units there are."""
-
 _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did, unit) DO NOTHING"
 )
-
 _CLOSE = """
 UPDATE ledger_account SET status = 'suspended', closed_at = coalesce(closed_at, now())
 WHERE did = $1 AND kind = 'agent' AND liquid = 0 AND staked = 0 AND escrow = 0 RETURNING 1
@@ -190,3 +188,17 @@ async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[TreasuryG
     """Grants by administrators behind this id, in order."""
     statement = "SELECT id, payee, amount FROM ledger_treasury_grant WHERE id > $1 ORDER BY id LIMIT $2"
     return [TreasuryGrant(**row) for row in await tx.fetch(statement, after, most)]
+
+
+async def suspend_accounts(tx: Tx, dids: Sequence[str]) -> set[str]:
+    """Let these agents' accounts take part in no transfer; returns whose accounts there are."""
+    return await _set_status(tx, dids, "suspended")
+
+
+async def reinstate_accounts(tx: Tx, dids: Sequence[str]) -> set[str]:
+    """Let these agents' accounts pay and be paid again; returns whose accounts there are."""
+    return await _set_status(tx, dids, "active")
+
+
+async def _set_status(tx: Tx, dids: Sequence[str], status: str) -> set[str]:
+    return {row["did"] for row in await tx.fetch(_SET_STATUS, list(dids), status)}

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 from hansa.rooms import journal
-from hansa.rooms.journal.feed.follower import Follower
+from hansa.rooms.journal.feed.live_feed import Follower
 from hansa.rooms.journal.feed.store import Place
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry

@@ -1,7 +1,6 @@
 """Admission: the licence keys by which other registries may read data that are not public."""
 
-from .admit import change_licence, issue_licence, list_licences
-from .check import check_licence
+from .admit import change_licence, check_licence, issue_licence, list_licences
 from .routes import router
 from .schemas import IssuedLicenceOut, LicenceIn, LicenceOut
 

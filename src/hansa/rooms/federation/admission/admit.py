@@ -1,5 +1,9 @@
-"""Admit a registry, suspend and reinstate its licence, and end it. Each act is recorded in the journal and in the audit log."""
+"""Admit a registry, suspend and reinstate its licence, and end it. Each act is recorded in the journal and in the audit log.
 
+The licence key is checked for every request that presents one.
+"""
+
+import re
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -10,27 +14,29 @@ from hansa.foundation.events import (
     FederationLicenseRevoked,
     FederationLicenseSuspended,
 )
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.log_outbox import record_object
 from hansa.foundation.plumbing.web.admin_acts import record_admin_act
-from hansa.foundation.plumbing.web.caller import Developer
-from hansa.foundation.values.errors import Refused
+from hansa.foundation.plumbing.web.caller import Developer, LicenceSuspended
+from hansa.foundation.values.errors import Refused, Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import journal
 
 from . import store
-from .check import KEY_PREFIX
 from .errors import LicenceAlreadyHeld, LicenceForOwnDomain, LicenceState, LicenceUnknown
 from .records import IssuedLicence, Licence
 
 Act: TypeAlias = Literal["suspend", "reinstate", "revoke"]
-
 # What a licence becomes, and what it may be before.
 _CHANGES: dict[Act, tuple[str, tuple[str, ...]]] = {
     "suspend": ("suspended", ("active",)),
     "reinstate": ("active", ("suspended",)),
     "revoke": ("revoked", ("active", "suspended")),
 }
+
+KEY_PREFIX = "hfl_v1_"
+_KEY = re.compile(KEY_PREFIX + "[0-9a-f]{64}", re.ASCII)
 
 
 async def issue_licence(
@@ -107,3 +113,16 @@ def _event_of(act: Act, licence: Licence) -> Event:
             return FederationLicenseReinstated(*facts)
         case "revoke":
             return FederationLicenseRevoked(*facts)
+
+
+async def check_licence(runtime: Runtime, key: str) -> None:
+    """The key is that of a registry which is admitted now. Raises: Unauthorized, LicenceSuspended."""
+    if not _KEY.fullmatch(key):
+        raise Unauthorized("This is not a federation licence key.")
+    shown = await runtime.database.query(lambda tx: store.find_presented(tx, fingerprint(key)))
+    if shown is not None and shown.status == "suspended":
+        raise LicenceSuspended
+    if shown is None or shown.status != "active":
+        raise Unauthorized("This federation licence key is unknown, revoked or expired.")
+    if shown.is_use_due:
+        await runtime.database.transaction(lambda tx: store.note_use(tx, shown.id))

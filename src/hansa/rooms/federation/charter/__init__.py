@@ -3,12 +3,11 @@
 from .authorizing import authorizations_admin_router
 from .card_content import BORDER_FEE, NO_LICENCE
 from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
-from .card_fx import SwapTerms
 from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
-from .card_publication import publish_card_with_fx, publish_card_with_licence
-from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, ServedCard, read_card, read_operator
+from .card_publication import SwapTerms, detached_signature, publish_card_with_fx, publish_card_with_licence
+from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
 from .card_schemas import RegistryCard, RegistryCardEdited
@@ -21,7 +20,6 @@ from .rotate import rotate_key
 from .routes import admin_router, root_router, router
 from .rules import GRACE, registry_id_of
 from .signatory import SEALED_REGISTRY_KEYS, SIGNATORY, Signatory, present_signing_key
-from .signing import detached_signature
 from .well_known import well_known_router
 
 __all__ = [
@@ -44,7 +42,6 @@ __all__ = [
     "RegistryCard",
     "RegistryCardEdited",
     "RegistryKey",
-    "ServedCard",
     "Signatory",
     "SigningKey",
     "SwapTerms",

@@ -1,6 +1,6 @@
 """Every member of the registry card 0.6 in one table (Specification 2, "Registry card"; decisions F and T).
 
-The strict JSON Schema (`card_schema.py`), the list of signed paths (`card_signature.py`), the blocks that an operator may write
+The strict JSON Schema (`card_schema.py`), the list of signed paths (`card_publication.py`), the blocks that an operator may write
 (`card_editing.py`) and `docs/registry-card.md` are computed from it.
 
 A path is dotted; `[]` stands for each item of a list. `limits` are keywords of JSON Schema.

@@ -4,29 +4,47 @@
 - Each signed version is kept and becomes a leaf of the log.
 - A new signature over the same content has the same entity tag.
 - Peers are notified of each version.
+
+The signed value (Specification 2, "Registry card"; decisions F and T) is one flat object: the full dotted path of each signed
+leaf with its value, null where the card has none, and the window `_signed_at`, `_expires_at`; as canonical JSON. The signature
+stands in two forms over the same bytes: bare in `value`, and as a detached JWS (RFC 7515, appendix F) in `jws`. The block
+`fees.fx` has the terms on which a registry with pools swaps.
 """
 
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
+
+import msgspec
 
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.values.canonical import canonical_json
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms.federation.jurisdiction import compliance_block
 from hansa.rooms.federation.notices import notify_peers
+from hansa_verify import registry_card
 
 from . import card_store
-from .card_content import CardFacts, card_body
-from .card_fx import SwapTerms
-from .card_paths import UNTAGGED_BLOCKS
-from .card_signature import RENEWAL, SignatureWindow, card_etag, signature_block
+from .card_content import CardFacts, card_body, percent
+from .card_paths import SIGNED_PATHS, UNTAGGED_BLOCKS
 from .card_store import CardVersion
+from .records import SigningKey
+from .schemas import KEY_SET
 from .signatory import present_signing_key
 
 LEAF = "registry_card"
+WINDOW = timedelta(days=30)
+HEADERS_MAX = 64
+RENEWAL = WINDOW / 2
+JWS_TYPE = "registry-card+jws"
 
 
 async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
@@ -53,6 +71,33 @@ async def publish_card_with_licence(
     await card_store.lock_card(tx)
     await card_store.write_licence(tx, licence)
     return await publish_card(tx, settings, seal)
+
+
+class SwapTerms(msgspec.Struct, frozen=True):
+    """Terms of swaps. Amounts in minor units of the registry's currency, shares as fractions of 1. `note` names the currencies to swap."""
+
+    rate_mode: str
+    fee: Fraction
+    size_cap: Minor
+    reserve_floor: Minor
+    slippage_max: Fraction
+    breaker: Fraction
+    note: str
+
+    def block(self, currency: str) -> dict[str, Any]:
+        """Return the block in the form of the card. The whole fee stays in the pool."""
+        return {
+            "enabled": True,
+            "currency": currency,
+            "rate_mode": self.rate_mode,
+            "fee_pct": percent(self.fee),
+            "fee_split": {"pool_retained_pct": 100, "fee_collector_pct": 0},
+            "size_cap": format_amount(self.size_cap),
+            "reserve_floor": format_amount(self.reserve_floor),
+            "slippage_max": percent(self.slippage_max),
+            "breaker_pct": percent(self.breaker),
+            "note": self.note[:500],
+        }
 
 
 async def publish_card_with_fx(
@@ -97,3 +142,76 @@ async def _sign_unless_signed(tx: Tx, body: Mapping[str, Any], seal: Seal) -> Ca
 def _body_of(version: CardVersion) -> dict[str, Any]:
     card = json.loads(version.document)
     return {name: block for name, block in card.items() if name not in UNTAGGED_BLOCKS}
+
+
+"""How long a signature is valid: long against the minutes for which a card is cached."""
+
+"""The age at which a signature is renewed."""
+
+
+class SignatureWindow(msgspec.Struct, frozen=True):
+    """From when until when a signature is valid, in whole seconds UTC."""
+
+    signed_at: datetime
+    expires_at: datetime
+
+    @classmethod
+    def beginning(cls, now: datetime) -> "SignatureWindow":
+        """The window of a signature made now."""
+        signed_at = now.astimezone(UTC).replace(microsecond=0)
+        return cls(signed_at, signed_at + WINDOW)
+
+
+def value_at(card: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, or None where there is none."""
+    value: Any = card
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def card_etag(card: Mapping[str, Any]) -> str:
+    """The entity tag of a card, as verifiers compute it."""
+    return registry_card.card_etag(card, SIGNED_PATHS)
+
+
+def signed_payload(card: Mapping[str, Any], window: SignatureWindow) -> bytes:
+    """The bytes that are signed."""
+    leaves = {path: value_at(card, path) for path in SIGNED_PATHS}
+    times = {"_signed_at": window.signed_at.isoformat(), "_expires_at": window.expires_at.isoformat()}
+    return canonical_json({**leaves, **times})
+
+
+def signature_block(card: Mapping[str, Any], key: SigningKey) -> dict[str, Any]:
+    """The block `signature` of a card that is complete but for it, signed at the key's time."""
+    window = SignatureWindow.beginning(key.now)
+    payload = signed_payload(card, window)
+    jws = detached_signature(key, payload, {"typ": JWS_TYPE})
+    return {
+        "value": urlsafe_b64encode(key.private.sign(payload)).rstrip(b"=").decode(),
+        "kid": key.kid,
+        "signed_canonical": list(SIGNED_PATHS),
+        "signed_at": window.signed_at.isoformat(),
+        "expires_at": window.expires_at.isoformat(),
+        "alg": "EdDSA",
+        "jwks_url": KEY_SET,
+        "jws": f"{jws['protected']}..{jws['signature']}",
+    }
+
+
+def detached_signature(key: SigningKey, payload: bytes, header: Mapping[str, Any]) -> dict[str, str]:
+    """The entry that proves the payload to be the registry's word; `header` is added to the algorithm and the key."""
+    protected = _protected(key.kid, tuple(header.items()))
+    signature = key.private.sign(f"{protected}.{_base64url(payload)}".encode())
+    return {"protected": protected, "signature": _base64url(signature)}
+
+
+# A key signs many documents of few types.
+@lru_cache(HEADERS_MAX)
+def _protected(kid: str, header: tuple[tuple[str, Any], ...]) -> str:
+    whole = {"alg": "EdDSA", "typ": "JOSE", "kid": kid, **dict(header)}
+    return _base64url(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _base64url(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()

@@ -2,11 +2,14 @@
 
 from .certifying import OPERATOR_LIFETIME, IssuedLeaf, certify
 from .errors import CertificatesRefused, FederationOff, IdentityMissing, NotEnrolled
-from .local import LOCAL_IDENTITY, LocalIdentity, identity_followed, local_identity
-from .receiving import (
+from .local import (
+    LOCAL_IDENTITY,
     SEALED_IDENTITY_KEYS,
     SEALED_REQUESTED_KEYS,
+    LocalIdentity,
     Requested,
+    identity_followed,
+    local_identity,
     prepare_requests,
     receive_certificates,
 )

@@ -1,8 +1,8 @@
 """Jurisdiction: the acts that the operator declares regulated by its law, and the authorizations recorded for it."""
 
-from .compliance import compliance_block
 from .contracts import ATTESTED_CONTRACT, AttestedContract, ReadAttestedContract
 from .errors import AuthorizationUnknown, EvidenceRefused, TooManyAuthorizations
+from .gate import compliance_block
 from .recording import record_authorization, withdraw_authorization
 from .routes import jurisdiction_router
 from .schemas import RegulatoryAuthorizationIn, RegulatoryAuthorizationOut

@@ -1,6 +1,5 @@
 """Licence certificates: by which registries of different trust domains recognise each other as one network."""
 
-from .errors import CertificateUnknown
 from .held import held_licence
 from .issuing import issue_certificate
 from .keys import (
@@ -29,7 +28,8 @@ from .routes import admin_router, peer_router, root_router, router
 from .rules import is_mainframe
 from .schemas import InstallIn, certificate_request
 from .states import change_certificate
-from .verdicts import (
+from .verifying import (
+    VerifiedLicence,
     are_licences_demanded,
     held_delivered,
     judge_licence,
@@ -37,8 +37,9 @@ from .verdicts import (
     licence_verdict,
     own_issued_list,
     stored_licence,
+    verify_issued_licence,
+    verify_own_licence,
 )
-from .verifying import VerifiedLicence, verify_issued_licence, verify_own_licence
 
 __all__ = [
     "SEALED_LICENSING_KEYS",
@@ -46,7 +47,6 @@ __all__ = [
     "CertificateAct",
     "CertificateFilter",
     "CertificateRequest",
-    "CertificateUnknown",
     "Delivered",
     "HeldOperatorLicence",
     "InstallIn",

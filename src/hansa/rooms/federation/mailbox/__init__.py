@@ -1,9 +1,8 @@
 """The mailbox: signed messages between this registry and its peers, sent, received and applied alike for every subject."""
 
-from .channel import ApplyAlone, Channel, Exchange
+from .channel import ApplyAlone, Channel, Exchange, Outbox, Sending, converse
 from .delivery import Answers, PeerUnavailable, post, post_messages
 from .envelope import Envelope, MalformedMessage, in_shape, own_keys, require_signed
-from .outbox import Outbox, Sending, converse
 from .positions import (
     ADDRESSEE_MAX_CHARACTERS,
     NO_HEAD,

@@ -2,10 +2,10 @@
 
 from .calls import call_peer
 from .declared_trust import ask_peers
-from .effects import accepts_cards, may_cross
 from .recording import classify_peers, record_crossings, record_signal
 from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind
+from .verdicts import accepts_cards, may_cross
 
 __all__ = [
     "SignalKind",

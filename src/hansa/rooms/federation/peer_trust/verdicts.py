@@ -13,8 +13,13 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.peers import PeerRecord
 
-from .effects import Refused, refused_of
-from .rules import Thresholds, reason_of
+from .rules import Thresholds, TrustState, reason_of
+
+Refused = Literal["cards", "crossings"]
+_REFUSED: Mapping[TrustState, tuple[Refused, ...]] = {
+    "restricted": ("cards",),
+    "suspended": ("cards", "crossings"),
+}
 
 
 class PeerVerdict(msgspec.Struct, frozen=True):
@@ -131,3 +136,18 @@ class TrustInYou(LazyModel):
 
     mode: Literal["off", "observe", "enforce"]
     trust: PeerTrust
+
+
+def refused_of(state: TrustState, mode: str) -> list[Refused]:
+    """Return the kinds of exchange that are refused to a peer in this state."""
+    return list(_REFUSED.get(state, ())) if mode == "enforce" else []
+
+
+def accepts_cards(peer: PeerRecord, settings: Settings) -> bool:
+    """Return whether cards of this peer are taken in: not of a restricted or suspended one, where scores have effects."""
+    return "cards" not in refused_of(peer.trust_state, settings.peer_trust_mode)
+
+
+def may_cross(peer: PeerRecord, settings: Settings) -> bool:
+    """Return whether money may cross to and from this peer: not of a suspended one, where scores have effects."""
+    return "crossings" not in refused_of(peer.trust_state, settings.peer_trust_mode)

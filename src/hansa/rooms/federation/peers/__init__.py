@@ -9,7 +9,6 @@ from .document_marks import DocumentMarks, marks_router, own_marks
 from .errors import (
     PeerAmbiguous,
     PeerDocumentRefused,
-    PeerExists,
     PeerNameRefused,
     PeerRemoving,
     PeerUnknown,
@@ -51,8 +50,8 @@ from .slots import (
     SyncOutcome,
 )
 from .store import note_synced
-from .synchronizing import JOB, READ_A_PEER, enqueue_missing, read_if_changed, sync_by_name, sync_peer
-from .topology import Topology, read_topology
+from .synchronizing import JOB, READ_A_PEER, enqueue_missing, read_if_changed, sync_by_name
+from .topology import read_topology
 from .uncertified import doubt_operators, follow_frame
 from .views import PeerView, list_peers, view_by_name, view_of
 
@@ -80,7 +79,6 @@ __all__ = [
     "NodeOut",
     "PeerAmbiguous",
     "PeerDocumentRefused",
-    "PeerExists",
     "PeerNameRefused",
     "PeerOut",
     "PeerRecord",
@@ -95,7 +93,6 @@ __all__ = [
     "RosterPeer",
     "SyncOut",
     "SyncOutcome",
-    "Topology",
     "TopologyOut",
     "VerifiedCard",
     "add_by_hand",
@@ -144,7 +141,6 @@ __all__ = [
     "set_auto_slash",
     "store_card",
     "sync_by_name",
-    "sync_peer",
     "trust_version",
     "trusted_bundles",
     "view_by_name",

@@ -1,4 +1,7 @@
-"""Writing a baseline: the balances of one moment, compared with the balances by the log at the same moment."""
+"""Writing a baseline: the balances of one moment, compared with the balances by the log at the same moment.
+
+Balance of an account now: its amount in the newest baseline + every ledger event after it.
+"""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +17,6 @@ from hansa.rooms.journal.ledger_readings import Held, LedgerReadings
 
 from . import store
 from .errors import ProjectionDiverges, SnapshotWithheld
-from .fold import projected_balances
 
 BALANCES_PER_EVENT = 1000
 
@@ -68,3 +70,10 @@ async def _agreed(ledger: AsyncIterator[Held], log: AsyncIterator[Held]) -> Asyn
         yield held
     if (extra := await anext(log, None)) is not None:
         raise ProjectionDiverges(context={"account": extra.account, "bucket": extra.bucket})
+
+
+async def projected_balances(tx: Tx, *, from_zero: bool = False) -> AsyncIterator[Held]:
+    """Yield the balance of every bucket by the log, ordered by account and bucket; empty ones are left out."""
+    baseline = None if from_zero else await store.newest_baseline(tx)
+    async for held in store.fold_balances(tx, baseline or store.NOTHING_YET):
+        yield held

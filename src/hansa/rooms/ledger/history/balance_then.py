@@ -1,8 +1,11 @@
-"""Balance of an account at a past moment: the balance after its newest posting of that time.
+"""Balance of an account at a past moment, which is read from text: the balance after its newest posting of that time.
 
 The postings of one account are written in the order of their transactions, so that the newest one up to a moment is
 found by halving, each step by an index.
 """
+
+import re
+from datetime import datetime
 
 import msgspec
 
@@ -15,7 +18,9 @@ from hansa.rooms.ledger.errors import AccountUnknown
 
 from . import store
 from .errors import MomentInvalid
-from .moment import Moment, parse_moment
+
+_SEQUENCE = re.compile(r"[0-9]{1,18}", re.ASCII)
+Moment = datetime | int
 
 
 class BalanceThen(msgspec.Struct, frozen=True):
@@ -77,3 +82,16 @@ async def _require_past(tx: Tx, timestamp: Moment) -> None:
         is_past = timestamp <= await clock.now(tx)
     if not is_past:
         raise MomentInvalid("`as_of` is in the future.", field="as_of")
+
+
+def parse_moment(text: str) -> Moment:
+    """A time with its offset, or a sequence number. Raises: MomentInvalid."""
+    if _SEQUENCE.fullmatch(text):
+        return int(text)
+    try:
+        timestamp = datetime.fromisoformat(text)
+    except ValueError:
+        raise MomentInvalid(field="as_of") from None
+    if timestamp.tzinfo is None:
+        raise MomentInvalid("`as_of` lacks the offset of its time, such as Z or +02:00.", field="as_of")
+    return timestamp

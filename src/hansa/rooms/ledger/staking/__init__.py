@@ -9,7 +9,7 @@ from hansa.rooms.ledger.staking.errors import (
     StakingDisabled,
     TooManyPositions,
 )
-from hansa.rooms.ledger.staking.figures import Holdings, StakeGap
+from hansa.rooms.ledger.staking.figures import Holdings
 from hansa.rooms.ledger.staking.policy import StakingPolicy
 from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, stake_gaps
 from hansa.rooms.ledger.staking.rewards import Claim, claim_rewards
@@ -27,7 +27,6 @@ __all__ = [
     "PositionUnknown",
     "RewardsDisabled",
     "StakeBelowMinimum",
-    "StakeGap",
     "StakeOrder",
     "StakeReceipt",
     "StakingDisabled",
