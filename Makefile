@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients test-quick test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -34,17 +34,23 @@ openapi-tools: .venv/.service ## install the OpenAPI validators and the client g
 stock-clients: .venv/.service ## install the stock clients of A2A, x402 and MCP and the reader of tiled logs that the tests run, once
 	@$(BIN)/python -m tests.stock_clients.tools
 
+agent-frameworks: .venv/.service ## install the agent frameworks whose tools the tests run, once
+	@$(BIN)/python -m tests.agent_frameworks.tools agent_frameworks
+
+crewai: .venv/.service ## install CrewAI, which the deeper tests run (800 MB), once
+	@$(BIN)/python -m tests.agent_frameworks.tools crewai
+
 test-quick: .venv/.test ## before each commit: structure, rules, properties, one conversation for each room
 	$(PYTEST) -p tests.workers --workers 3 $$($(BIN)/python -m tests.quick)
 
-test: browser openapi-tools stock-clients ## every test, on the embedded database
+test: browser openapi-tools stock-clients agent-frameworks ## every test, on the embedded database
 	$(PYTEST) $(IN_PARALLEL) --timeout 600 tests
 
-test-deep: browser openapi-tools stock-clients ## the same tests with larger numbers (about an hour)
+test-deep: browser openapi-tools stock-clients agent-frameworks crewai ## the same tests with larger numbers (about an hour)
 	HANSA_TEST_TIER=1 $(PYTEST) tests
 	$(BIN)/python -m tests.lighthouse.judge
 
-test-release: browser openapi-tools stock-clients ## the same tests before a release (a night)
+test-release: browser openapi-tools stock-clients agent-frameworks crewai ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
@@ -93,7 +99,7 @@ bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test openapi stock_clients lighthouse; do \
+	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache

@@ -22,10 +22,10 @@ LIMIT_SECONDS = 540
 
 @dataclass(frozen=True)
 class PinnedTools:
-    """A set of programs: `name` is that of its lock file and of its environment, `source` has its files for npm."""
+    """A set of programs: `name` is that of its lock file and of its environment, `source` has its files for npm, if it needs Node."""
 
     name: str
-    source: Path
+    source: Path | None
     description: str
 
     @property
@@ -42,12 +42,14 @@ class PinnedTools:
 
     @property
     def _locks(self) -> list[Path]:
-        return [REQUIREMENTS / f"{self.name}.txt", *(self.source / name for name in NPM_FILES)]
+        for_npm = [self.source / name for name in NPM_FILES] if self.source else []
+        return [REQUIREMENTS / f"{self.name}.txt", *for_npm]
 
     def run(self, command: list[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
         """Run a command where these programs are installed, and wait for its end."""
         quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
-        path = os.pathsep.join([str(self.node.parent), str(self.python.parent), os.environ["PATH"]])
+        own = [self.node.parent, self.python.parent] if self.source else [self.python.parent]
+        path = os.pathsep.join([*map(str, own), os.environ["PATH"]])
         return subprocess.run(
             command,
             env={**os.environ, **quiet, "PATH": path, **more},
@@ -90,8 +92,12 @@ class PinnedTools:
         ]
         locked = ["--no-compile", "--require-hashes", "--no-deps", "-r", self._locks[0]]
         subprocess.run([*pip, *locked], check=True, timeout=LIMIT_SECONDS)
+        if self.source:
+            self._install_for_node(self.source)
+
+    def _install_for_node(self, source: Path) -> None:
         for name in NPM_FILES:
-            shutil.copy(self.source / name, self.home)
+            shutil.copy(source / name, self.home)
         npm = self.node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         done = self.run([self.node, npm, "ci"])
         if done.returncode:

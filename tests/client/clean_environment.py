@@ -17,6 +17,10 @@ METADATA = ROOT / "client" / "pyproject.toml"
 INSTALLED = Path(sysconfig.get_path("purelib"))
 
 
+# Their frameworks have environments of their own: tests/agent_frameworks.
+OF_FRAMEWORKS = frozenset({"crewai", "langchain", "openai-agents", "pydantic-ai"})
+
+
 def declared() -> list[Requirement]:
     """Return the requirements of the client's distribution."""
     project = tomllib.loads(METADATA.read_text())["project"]
@@ -24,9 +28,10 @@ def declared() -> list[Requirement]:
 
 
 def extras(*names: str) -> list[Requirement]:
-    """Return the requirements of these extras of the client's distribution, or of every extra where none is named."""
+    """Return the requirements of these extras of the client's distribution; none named: of all whose packages are installed here."""
     optional = tomllib.loads(METADATA.read_text())["project"]["optional-dependencies"]
-    return [Requirement(text) for name in names or optional for text in optional[name]]
+    chosen = names or sorted(optional.keys() - OF_FRAMEWORKS)
+    return [Requirement(text) for name in chosen for text in optional[name]]
 
 
 def make(directory: Path, *more: Requirement) -> Path:

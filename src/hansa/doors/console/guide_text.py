@@ -42,7 +42,15 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),
     (
         "Accounts and programs",
-        ("accounts", "agent-rights", "connect-ai-clients", "webhooks", "client", "command-line"),
+        (
+            "accounts",
+            "agent-rights",
+            "connect-ai-clients",
+            "agent-frameworks",
+            "webhooks",
+            "client",
+            "command-line",
+        ),
     ),
     (
         "Operators",
