@@ -358,6 +358,7 @@ _.foreign_only
 _.forks
 _.format
 _.former_secret_until
+_.former_tools_sha256
 _.formula
 _.found_at
 _.frame
@@ -918,6 +919,7 @@ _.tokens_fees_collected
 _.tokens_issued
 _.tombstones
 _.tools_checked_at
+_.tools_sha256
 _.tos_accepted
 _.tos_accepted_at
 _.tos_reconsent_required

@@ -14,6 +14,7 @@ VERBS = {"get", "post", "send"}
 
 NAMED = {
     "rooms/auditor/witnessing/asking.py": NamedBy.OPERATOR,  # LOG_WITNESSES
+    "rooms/catalogue/mcp_servers/calling.py": NamedBy.USER,  # MCP servers of cards
     "rooms/catalogue/mcp_servers/importing.py": NamedBy.USER,  # the server.json of an import
     "rooms/catalogue/pulls/probing.py": NamedBy.USER,  # the interfaces of a card
     "rooms/catalogue/pulls/pulling.py": NamedBy.USER,  # the host of an agent

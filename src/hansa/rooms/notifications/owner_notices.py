@@ -8,6 +8,7 @@ import msgspec
 from hansa.foundation.events import (
     A2APaymentFailed,
     A2APaymentSettled,
+    AgentCardPulled,
     AgentOnboarded,
     AgentReinstated,
     AgentRevoked,
@@ -88,6 +89,13 @@ def _of_move(data: Mapping[str, Any]) -> WebhookEvent | None:
     return _OF_MOVE.get(data["move"])
 
 
+def _of_tools(data: Mapping[str, Any]) -> WebhookEvent | None:
+    """Tools that differ from those of the last check; the first list changes nothing that anybody knew."""
+    former = data.get("former_tools_sha256")
+    is_change = former is not None and former != data["tools_sha256"]
+    return WebhookEvent.CARD_TOOLS_CHANGED if is_change else None
+
+
 class Notice(msgspec.Struct, frozen=True):
     """Webhook of an event; `payload` makes the `data` of the webhook of the members of the event."""
 
@@ -105,6 +113,7 @@ NOTICES: dict[type[Event], Notice] = {
     AgentSuspended: Notice(WebhookEvent.AGENT_SUSPENDED),
     AgentReinstated: Notice(WebhookEvent.AGENT_REINSTATED),
     AgentRevoked: Notice(WebhookEvent.AGENT_REVOKED),
+    AgentCardPulled: Notice(_of_tools),
     SpendApprovalRequested: Notice(WebhookEvent.APPROVAL_REQUESTED),
     A2APaymentSettled: Notice(WebhookEvent.PAYMENT_SETTLED, _as_settle_answer),
     A2APaymentFailed: Notice(WebhookEvent.PAYMENT_SETTLEMENT_FAILED, _as_settle_answer),

@@ -20,10 +20,8 @@ from hansa.rooms.catalogue.replace import replace_document
 from . import store
 from .errors import ServerJsonInvalid
 from .records import ServerSource
-from .server_json import BYTES_MAX, MCP, CheckedServer, PointedTrouble, check_server
+from .server_json import BYTES_MAX, MCP, MEMBER, CheckedServer, PointedTrouble, check_server
 
-MEMBER = "mcp_server"
-"""Member of a card's document with the statements of its MCP server; the platform alone writes it."""
 FETCH = CallLimits(seconds=10.0, body_bytes=4 * BYTES_MAX)
 OK = 200
 

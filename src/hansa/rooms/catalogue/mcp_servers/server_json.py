@@ -19,6 +19,8 @@ from hansa.rooms.catalogue.limits import DESCRIPTION_MAX, NAME_MAX, STRING_MAX
 
 MCP = "MCP"
 """Protocol binding of an interface that speaks the Model Context Protocol."""
+MEMBER = "mcp_server"
+"""Member of a card's document with the statements of its MCP server; the platform alone writes it."""
 REVISION = "2025-11-25"
 BYTES_MAX = 64 * 1024
 DEPTH_MAX = 16

@@ -8,11 +8,16 @@ from uuid import uuid4
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.web_address import read_web_address
+from hansa.rooms.catalogue.errors import CardInvalid
+from hansa.rooms.catalogue.mcp_servers.server_json import MCP
 
 from . import rules, store
-from .liveness import liveness_of, question_to
-from .queue import PROBE_KIND, WRITING, put_off, visit_again, visits
-from .records import Sign
+from .liveness import Question, liveness_of, question_to
+from .mcp_probe import probe_server
+from .queue import PROBE_KIND, WRITING, put_off, visit_again, visit_no_more, visits
+from .records import Probed, Sign
+from .tool_changes import take_tools
 from .visit import Visit
 
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
@@ -21,23 +26,34 @@ LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 async def probe(runtime: Runtime, visit: Visit) -> str:
     """Call one agent; returns the outcome."""
     is_open = visit.status == "active" and visit.is_active
-    sign = await _call(runtime.outgoing, visit) if is_open else None
+    probed = await _call(runtime.outgoing, visit) if is_open else None
     interval = runtime.settings.card_liveness_interval_seconds
     async with WRITING.of(runtime):
-        return await runtime.database.transaction(lambda tx: settle(tx, visit, sign, interval))
+        try:
+            return await runtime.database.transaction(lambda tx: settle(tx, visit, probed, interval))
+        except CardInvalid as error:
+            sentence = rules.sentence_cut(f"The tools are refused: {error.detail}")
+            refused = Probed(Sign("alive", sentence))
+            return await runtime.database.transaction(lambda tx: settle(tx, visit, refused, interval))
 
 
-async def settle(tx: Tx, visit: Visit, sign: Sign | None, interval_seconds: int) -> str:
-    """Write the result of a call, unless the lease was lost. Without a sign the agent was not called."""
+async def settle(tx: Tx, visit: Visit, probed: Probed | None, interval_seconds: int) -> str:
+    """Write the results of a call, unless the lease was lost. Without any the agent was not called. Raises: CardInvalid."""
     stored = await store.lock(tx, visit)
     if stored is None:
         return "taken_over"
+    if visit.status == "revoked":
+        await visit_no_more(tx, visit)
+        return "left_alone"
     if stored.addresses != visit.addresses:
         await put_off(tx, visit, 0)
         return "moved"
-    if sign is None:
+    if probed is None:
         await put_off(tx, visit, rules.LOOK_AGAIN_SECONDS)
         return "not_called"
+    sign = probed.sign
+    if probed.tools is not None:
+        await take_tools(tx, visit.card_id, stored, probed.tools)
     if sign.state is None:
         await put_off(tx, visit, interval_seconds)
         return "no_verdict"
@@ -53,10 +69,19 @@ async def note_heartbeat(tx: Tx, did: str) -> None:
     await store.stamp_heartbeat(tx, did)
 
 
-async def _call(outgoing: Outgoing, visit: Visit) -> Sign | None:
-    question = question_to(visit.addresses.interfaces, uuid4().hex)
-    if question is None:
-        return None
+async def _call(outgoing: Outgoing, visit: Visit) -> Probed | None:
+    """Call an agent: the A2A interface shows its liveness, or the MCP server where there is no other; and read an imported server's tools."""
+    interfaces = visit.addresses.interfaces
+    question = question_to(interfaces, uuid4().hex)
+    server = next((one.url for one in interfaces if one.binding == MCP and read_web_address(one.url)), None)
+    if server is None or (question is not None and visit.mcp_name is None):
+        return None if question is None else Probed(await _ask(outgoing, question, visit))
+    probed = await probe_server(outgoing, server)
+    tools = probed.tools if visit.mcp_name is not None else None
+    return Probed(probed.sign if question is None else await _ask(outgoing, question, visit), tools)
+
+
+async def _ask(outgoing: Outgoing, question: Question, visit: Visit) -> Sign:
     try:
         answer = await outgoing.post(
             question.url, question.body, named_by=NamedBy.USER, headers=question.headers, limits=LIMITS

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 import msgspec
 
-Errand = Literal["pull", "liveness"]
+from hansa.rooms.catalogue.mcp_servers.tools import Tools
+
+Errand = Literal["pull", "liveness", "namespace"]
 PullReason = Literal["updated", "unchanged", "internal_host", "no_interface_url", "attempted_failed"]
 LivenessReason = Literal["alive", "unreachable", "unknown"]
 
@@ -46,7 +49,9 @@ class Planned(msgspec.Struct, frozen=True):
 class StoredCard(msgspec.Struct, frozen=True):
     """The card as it is stored while the end of a visit is written."""
 
-    did: str
+    did: str | None
+    uuid: UUID
+    developer_id: int | None
     addresses: Addresses
     version: int
     is_host_verified: bool
@@ -82,6 +87,13 @@ class Sign(msgspec.Struct, frozen=True):
 
     state: LivenessReason | None
     sentence: str | None = None
+
+
+class Probed(msgspec.Struct, frozen=True):
+    """Results of one probe: the liveness, and the tools of an imported MCP server where they were read."""
+
+    sign: Sign
+    tools: Tools | None = None
 
 
 class Failing(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.web_address import read_web_address, why_closed
+from hansa.rooms.catalogue.mcp_servers.server_json import MCP
 
 from .records import Addresses, Interface, Unserved
 
@@ -93,7 +94,8 @@ def _bases(addresses: Addresses) -> list[str]:
 
 
 def _first_web_address(interfaces: tuple[Interface, ...]) -> str | None:
-    return next((one.url for one in interfaces if read_web_address(one.url)), None)
+    """The address of an agent; below that of an MCP server no card is served."""
+    return next((one.url for one in interfaces if one.binding != MCP and read_web_address(one.url)), None)
 
 
 def _bare(url: str) -> str:

@@ -24,12 +24,12 @@ _INTERFACES = "c.host, c.card_data -> 'supportedInterfaces' AS interfaces"
 
 _VISIT = f"""
 SELECT v.card_id, c.did, v.errand, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
-  c.status, c.is_active, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
+  c.status, c.is_active, c.mcp_name, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.card_id = $1 AND v.errand = $2
 """  # noqa: S608
 
 _LOCK_CARD = f"""
-SELECT c.did, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OBSERVED_ANEW_AFTER} AS is_host_verified,
+SELECT c.did, c.uuid, c.developer_id, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OBSERVED_ANEW_AFTER} AS is_host_verified,
   {_INTERFACES}
 FROM catalogue_card c WHERE c.id = $1 FOR NO KEY UPDATE
 """  # noqa: S608
@@ -87,6 +87,8 @@ WHERE did = $1 AND source_registry IS NULL AND status = 'active'
 
 _CHECKED = "UPDATE catalogue_card SET liveness_checked_at = clock_timestamp() WHERE id = $1"
 
+_TOOLS_CHECKED = "UPDATE catalogue_card SET tools_checked_at = clock_timestamp() WHERE id = $1"
+
 _CYCLE = """
 SELECT now() AS as_of, count(*) AS cards,
   count(*) FILTER (WHERE attempted_at > since) AS attempted,
@@ -117,6 +119,8 @@ async def lock(tx: Tx, visit: Visit) -> StoredCard | None:
         return None
     return StoredCard(
         did=row["did"],
+        uuid=row["uuid"],
+        developer_id=row["developer_id"],
         addresses=_addresses(row),
         version=row["version"],
         is_host_verified=row["is_host_verified"],
@@ -189,6 +193,11 @@ async def stamp_liveness(tx: Tx, card_id: int, state: str) -> None:
         await tx.execute(_CHECKED, card_id)
 
 
+async def stamp_tools(tx: Tx, card_id: int) -> None:
+    """Show on the card that the tools of its MCP server were read."""
+    await tx.execute(_TOOLS_CHECKED, card_id)
+
+
 async def stamp_heartbeat(tx: Tx, did: str) -> None:
     """Show on the card of an own agent that it sent a heartbeat."""
     if await tx.execute(_HEARTBEAT, did) == "UPDATE 0":
@@ -233,6 +242,7 @@ def _visit(row: asyncpg.Record, job: Job) -> Visit:
         is_active=row["is_active"],
         addresses=_addresses(row),
         needs_credentials=bool(json.loads(row["security"] or "[]")),
+        mcp_name=row["mcp_name"],
         remembered=Remembered(
             row["found_at"],
             row["etag"],

@@ -11,7 +11,7 @@ class Visit(msgspec.Struct, frozen=True):
     """A visit to be made now, under the lease of its job."""
 
     card_id: int
-    did: str
+    did: str | None
     errand: Errand
     job: Job
     failures: int
@@ -19,4 +19,6 @@ class Visit(msgspec.Struct, frozen=True):
     is_active: bool
     addresses: Addresses
     needs_credentials: bool
+    mcp_name: str | None
+    """Name of the MCP server that was imported into the card."""
     remembered: Remembered

@@ -40,3 +40,6 @@ CREATE OR REPLACE TRIGGER catalogue_card_count_changed AFTER UPDATE OF is_active
     IS DISTINCT FROM
     (NEW.is_active, NEW.unlisted, NEW.status, NEW.source_registry, NEW.settlement_currency, NEW.tee_type, NEW.encircled))
   EXECUTE FUNCTION catalogue_count_changed();
+
+CREATE OR REPLACE TRIGGER catalogue_card_imported AFTER UPDATE OF mcp_name ON catalogue_card FOR EACH ROW
+  WHEN (NEW.mcp_name IS NOT NULL) EXECUTE FUNCTION catalogue_plan_imported();

@@ -7,16 +7,23 @@ $$;
 
 -- The kind of the jobs that make visits of an errand.
 CREATE OR REPLACE FUNCTION catalogue_visit_kind(errand text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE errand WHEN 'pull' THEN 'card pull' ELSE 'health check' END
+  SELECT CASE errand WHEN 'pull' THEN 'card pull' WHEN 'namespace' THEN 'namespace proof' ELSE 'health check' END
+$$;
+
+-- Place of a visit: that of the host which the owner named, of the first interface, or the domain of a namespace.
+CREATE OR REPLACE FUNCTION catalogue_visited(errand text, host text, card_data json, mcp_name text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE errand WHEN 'namespace' THEN (SELECT left(lower(string_agg(label, '.' ORDER BY place DESC)), 300)
+      FROM string_to_table(split_part(mcp_name, '/', 1), '.') WITH ORDINALITY AS labels (label, place))
+    WHEN 'pull' THEN catalogue_place(coalesce(host, card_data -> 'supportedInterfaces' -> 0 ->> 'url'))
+    ELSE catalogue_place(card_data -> 'supportedInterfaces' -> 0 ->> 'url') END
 $$;
 
 -- A complete card is visited a minute later, a stub at once.
 CREATE OR REPLACE FUNCTION catalogue_plan_visits() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO catalogue_visit (card_id, errand, place)
-  SELECT c.id, e.errand, catalogue_place(CASE e.errand WHEN 'pull'
-      THEN coalesce(c.host, c.card_data -> 'supportedInterfaces' -> 0 ->> 'url')
-      ELSE c.card_data -> 'supportedInterfaces' -> 0 ->> 'url' END)
+  SELECT c.id, e.errand, catalogue_visited(e.errand, c.host, c.card_data, c.mcp_name)
   FROM written c, (VALUES ('pull'), ('liveness')) AS e (errand)
   WHERE c.source_registry IS NULL AND c.did IS NOT NULL;
   PERFORM plumbing_enqueue(catalogue_visit_kind(v.errand), '{}', array_agg(v.card_id::text),
@@ -33,12 +40,25 @@ BEGIN
   NEW.liveness := 'unknown';
   NEW.liveness_checked_at := NULL;
   NEW.last_alive_at := NULL;
-  UPDATE catalogue_visit SET place = catalogue_place(CASE errand WHEN 'pull'
-      THEN coalesce(NEW.host, NEW.card_data -> 'supportedInterfaces' -> 0 ->> 'url')
-      ELSE NEW.card_data -> 'supportedInterfaces' -> 0 ->> 'url' END)
+  NEW.tools_checked_at := NULL;
+  NEW.namespace_verified_at := NULL;
+  UPDATE catalogue_visit SET place = catalogue_visited(errand, NEW.host, NEW.card_data, NEW.mcp_name)
   WHERE card_id = NEW.id;
   PERFORM plumbing_enqueue(catalogue_visit_kind(v.errand), '{}', ARRAY[v.card_id::text], ARRAY[now()],
     ARRAY[v.place], ARRAY[v.failures > 0])
   FROM catalogue_visit v WHERE v.card_id = NEW.id ORDER BY v.errand;
   RETURN NEW;
+END $$;
+
+-- An imported MCP server is called and its namespace looked up at once, also where the card belongs to no agent.
+CREATE OR REPLACE FUNCTION catalogue_plan_imported() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO catalogue_visit (card_id, errand, place)
+  SELECT NEW.id, errand, catalogue_visited(errand, NEW.host, NEW.card_data, NEW.mcp_name)
+  FROM unnest(ARRAY['liveness', 'namespace']) AS errand
+  ON CONFLICT (card_id, errand) DO UPDATE SET place = excluded.place;
+  PERFORM plumbing_enqueue(catalogue_visit_kind(v.errand), '{}', ARRAY[v.card_id::text], ARRAY[now()],
+    ARRAY[v.place], ARRAY[false])
+  FROM catalogue_visit v WHERE v.card_id = NEW.id AND v.errand <> 'pull' ORDER BY v.errand;
+  RETURN NULL;
 END $$;

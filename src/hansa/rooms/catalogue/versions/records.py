@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-Source: TypeAlias = Literal["owner", "pull"]
-"""Who brought a document: its owner, or a pull of the card that the agent serves itself."""
+Source: TypeAlias = Literal["owner", "pull", "tools"]
+"""Origin of a document: its owner, a pull of the card that the agent serves itself, or the tools that its MCP server lists."""
 
 
 class StoredDocument(msgspec.Struct, frozen=True):

@@ -15,7 +15,9 @@ class CardVersionOut(LazyModel):
 
     version: int
     changed_at: datetime = Field(description="The time from which the card had this document.")
-    source: str = Field(description="`owner`, or `pull`: the registry fetched it from the agent's host.")
+    source: str = Field(
+        description="`owner`; `pull`: the registry fetched it from the agent's host; `tools`: the MCP server changed its tools."
+    )
     card_hash: str = Field(
         description="SHA-256 in hex of the document as the owner or agent supplied it, in the form"
         " sorted-ascii-json/1."

@@ -34,6 +34,7 @@ class WebhookEvent(StrEnum):
     BOND_RELEASING = "bond.releasing"
     BOND_RELEASED = "bond.released"
     BOND_SLASHED = "bond.slashed"
+    CARD_TOOLS_CHANGED = "card.tools_changed"
     CONNECTION_GRANTED = "connection.granted"
     CONNECTION_ENDED = "connection.ended"
     CROSSING_COMPLETED = "cross_registry_transfer.completed"
