@@ -106,7 +106,11 @@ def variables_named(document: Path) -> set[str]:
 
 
 def metrics_named(document: Path) -> set[str]:
-    return set(_METRIC.findall(code_in(document.read_text()))) - {"hansa_client", "hansa_verify"}
+    return set(_METRIC.findall(code_in(document.read_text()))) - {
+        "hansa_client",
+        "hansa_verify",
+        "hansa_intent",
+    }
 
 
 def routes_named(document: Path) -> set[tuple[str, str]]:

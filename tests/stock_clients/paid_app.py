@@ -1,7 +1,7 @@
-"""A paid service as the x402 package has it: its FastAPI middleware in front of one path.
+"""A paid service as the x402 package has it: its FastAPI middleware in front of its paths.
 
-`python paid_app.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount and extra. Writes `ready` and its
-address when it listens.
+`python paid_app.py OPTIONS`: OPTIONS is JSON with facilitator, payTo, network, asset, amount, extra and, where it is to be
+known before, port. Writes `ready` and its address when it listens. `/a2a` answers as a service of A2A.
 """
 
 import json
@@ -21,7 +21,7 @@ server = x402ResourceServer(facilitator)
 server.register(options["network"], ExactEvmServerScheme())
 price = {name: options[name] for name in ("amount", "asset", "extra")}
 terms = {"scheme": "exact", "payTo": options["payTo"], "price": price, "network": options["network"]}
-routes = {f"{method} /answer": {"accepts": terms} for method in ("GET", "POST")}
+routes = {route: {"accepts": terms} for route in ("GET /answer", "POST /answer", "POST /a2a")}
 app = FastAPI()
 guard = payment_middleware(routes, server)
 calls: list[str] = []
@@ -40,6 +40,14 @@ async def answer() -> dict[str, int]:
     return {"answer": 42, "answered": len(calls)}
 
 
-listening = socket.create_server(("127.0.0.1", 0))
+@app.post("/a2a")
+async def work(request: Request) -> dict[str, object]:
+    call = await request.json()
+    calls.append("work")
+    message = {"messageId": "m", "role": "ROLE_AGENT", "parts": call["params"]["message"]["parts"]}
+    return {"jsonrpc": "2.0", "id": call["id"], "result": {"message": message}}
+
+
+listening = socket.create_server(("127.0.0.1", options.get("port", 0)))
 print(f"ready http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
 uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
