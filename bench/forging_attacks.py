@@ -9,8 +9,8 @@ from datetime import date
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
-from hansa.rooms.reputation.scores.funding import Funds
-from hansa.rooms.transfers.crossing.evidence import FULL_WEIGHT, counted_fee
+from hansa.rooms.reputation.scores.epochs import Funds
+from hansa.rooms.transfers.crossing.writing import FULL_WEIGHT, counted_fee
 from hansa_verify import Signal
 from hansa_verify.reputation import UNIT, day_of
 

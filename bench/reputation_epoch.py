@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.jobs.running import run_in_transaction
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.rooms.reputation.scores import RECORD_SIGNALS, compute_epoch, store
-from hansa.rooms.reputation.scores.recording import AT_ONCE
+from hansa.rooms.reputation.scores.epochs import AT_ONCE
 
 READS = 2000
 ROUNDS_OF_RECORDING = 5

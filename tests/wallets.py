@@ -10,8 +10,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from hansa.foundation.values import ethereum
 from hansa.foundation.values.money import UNIT
-from hansa.rooms.commerce.x402.networks import ASSET, Networks
-from hansa.rooms.commerce.x402.typed_data import authorization_digest, domain_separator
+from hansa.rooms.commerce.x402.networks import ASSET, Networks, authorization_digest, domain_separator
 from tests.registry import TestAgent
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansa.rooms.notifications.webhooks.signature import new_secret, signed_headers
+from hansa.rooms.notifications.webhooks.subscribing import new_secret, signed_headers
 from hansa_client.webhooks import WebhookRefused, WebhookVerifier
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -9,7 +9,7 @@ import httpx2
 import msgspec
 
 from hansa.foundation.values import ethereum
-from hansa.rooms.commerce.x402.typed_data import authorization_digest, domain_separator
+from hansa.rooms.commerce.x402.networks import authorization_digest, domain_separator
 from hansa_client.pay.wallet import encoded
 from tests.registry import TestRegistry
 from tests.wallets import TestWallet

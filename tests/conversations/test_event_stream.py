@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx2
 
 from hansa.rooms import journal
-from hansa.rooms.journal.feed import listener_queue, public_stream
+from hansa.rooms.journal.feed import messages, public_stream
 from tests.registry import TestRegistry
 
 
@@ -146,7 +146,7 @@ async def _until(reader: Reader, beginning: str) -> AsyncIterator[str]:
 
 
 async def test_a_reader_that_falls_behind_is_ended_and_holds_up_nobody(registry, monkeypatch):
-    monkeypatch.setattr(listener_queue, "WAITING_MAX", 2)
+    monkeypatch.setattr(messages, "WAITING_MAX", 2)
     payer, payee = await registry.agent(), await registry.agent()
     after = await position_of(registry)
     async with registry.listening() as host, reading(host, f"?after={after}") as reader:

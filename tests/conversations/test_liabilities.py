@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import auditor
-from hansa.rooms.auditor.liabilities import placing, store
+from hansa.rooms.auditor.liabilities import placement, store
 from hansa_verify import read_amount, read_auditor_keys, read_json, verify_attestations, verify_liabilities
 from tests.registry import TestRegistry, another_process, at_once
 from tests.rooms.ledger.treasury import destroy
@@ -166,7 +166,7 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
     victim, other = await registry.agent(), await registry.agent()
     await cycle(registry)
     balance = (await registry.get("/teg/balance", headers=victim.headers)).json()["balance"]
-    honest = placing.put
+    honest = placement.put
 
     def short(leaves, secret, placed):
         less = [
@@ -176,7 +176,7 @@ async def test_an_auditor_that_hides_one_unit_or_one_account_is_caught_by_the_ag
         honest(leaves, secret, replace(placed, balances=less))
 
     # The tree holds a unit less: the public level no longer adds up to the total, and the path no longer leads to the root.
-    monkeypatch.setattr(placing, "put", short)
+    monkeypatch.setattr(placement, "put", short)
     await sql(registry, "UPDATE auditor_liability_tree SET placed_at = placed_at - interval '25 hours'")
     await cycle(registry)
     assert (await blocks_verdict(registry)).code == "sum"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hansa.rooms.journal.cursor import seal, unseal
 from hansa.rooms.journal.projection.snapshot import projected_balances
+from hansa.rooms.journal.reading import seal, unseal
 from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 PATH = "/admin/projection-snapshot"

@@ -17,11 +17,10 @@ from hansa.rooms import commerce, federation, transfers
 from hansa.rooms.commerce.slash_settlements import awarding, store
 from hansa.rooms.commerce.slash_settlements import settlement as protocol
 from hansa.rooms.commerce.slash_settlements.administering import approve, reject, write_off
-from hansa.rooms.commerce.slash_settlements.awarding import take_award
+from hansa.rooms.commerce.slash_settlements.awarding import PresentedAward, take_award, take_paid
 from hansa.rooms.commerce.slash_settlements.envelope import Confirmation, Paid, SignedAward, SignedReceipt
 from hansa.rooms.commerce.slash_settlements.inbox import Sent, take_outcome, take_receipt, take_request
 from hansa.rooms.commerce.slash_settlements.opening import Request
-from hansa.rooms.commerce.slash_settlements.paid_awards import PresentedAward, take_paid
 from hansa.rooms.commerce.slash_settlements.settlement import (
     Award,
     Claim,

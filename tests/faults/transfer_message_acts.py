@@ -20,7 +20,7 @@ from hansa.rooms.commerce.contracts.replicas.keeping import keep
 from hansa.rooms.commerce.contracts.replicas.schemas import StatedContract
 from hansa.rooms.commerce.contracts.work import Submission
 from hansa.rooms.commerce.payments import Token, token_of_id
-from hansa.rooms.commerce.payments.cross_registry_settlement import reserve_or_time_out
+from hansa.rooms.commerce.payments.settlement_worker import reserve_or_time_out
 from hansa.rooms.transfers import PAYMENT_DECIDED, CrossingDecision
 from hansa.rooms.transfers.crossing import sent_store, store
 from hansa.rooms.transfers.crossing.corridor import Corridor

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, people
 from hansa.rooms.people.oauth.clients import register_client
-from hansa.rooms.people.two_factor.codes import close_seed
+from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT, pkce
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
 

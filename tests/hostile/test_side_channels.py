@@ -12,7 +12,7 @@ import pytest
 
 from hansa.foundation.values.errors import Unauthorized
 from hansa.rooms.people import login, passwords, sessions
-from hansa.rooms.people.recovery import new_password
+from hansa.rooms.people.recovery import acts
 from tests.conversations.person import WRONG_PASSWORD, person
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
@@ -50,7 +50,7 @@ async def log_in(registry: TestRegistry, email: str) -> None:
 async def recover(registry: TestRegistry, email: str) -> None:
     runtime = registry.runtime
     await registry.database.transaction(
-        lambda tx: new_password.recover_account(tx, runtime.seal, runtime.tokens, email, WRONG_KEY)
+        lambda tx: acts.recover_account(tx, runtime.seal, runtime.tokens, email, WRONG_KEY)
     )
 
 

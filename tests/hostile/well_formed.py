@@ -24,7 +24,7 @@ from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
-from hansa.rooms.people.two_factor.codes import close_seed
+from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT
 from tests.hostile import federation_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS

@@ -43,7 +43,7 @@ FORMER_NAMES = {
 MEMBER = re.compile(r"\bpurpose\b")
 HANDLERS_OF_MEMBERS = ("rooms/transfers", "rooms/federation/mailbox", "foundation/events")
 # Entry of a settlement to another registry, and the packages that carry it; swaps are another subject.
-SETTLEMENT = "hansa.rooms.commerce.payments.cross_registry_settlement"
+SETTLEMENT = "hansa.rooms.commerce.payments.settlement_worker"
 CARRIERS = (
     "hansa.rooms.commerce.payments",
     "hansa.rooms.transfers.crossing",

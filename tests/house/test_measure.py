@@ -18,8 +18,6 @@ def test_the_measure_prints_each_row_with_its_value_of_this_tree(capsys: pytest.
 
 
 def test_names_are_followed_through_the_packages_that_export_them():
-    followed = modules_followed(
-        f"{FOLLOWED}.cross_registry_settlement", within=(FOLLOWED, "hansa.rooms.transfers")
-    )
+    followed = modules_followed(f"{FOLLOWED}.settlement_worker", within=(FOLLOWED, "hansa.rooms.transfers"))
     assert {f"{FOLLOWED}.store", "hansa.rooms.transfers.crossing.paying"} <= followed
     assert not {f"{FOLLOWED}.routes", "hansa.rooms.transfers"} & followed

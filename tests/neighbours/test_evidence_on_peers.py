@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms.federation import SYNC_PEER
-from hansa.rooms.federation.peer_trust.calls import peers
+from hansa.rooms.federation.peer_trust.recording import peers
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, run
 from tests.neighbours.reading_peers import names_found, read

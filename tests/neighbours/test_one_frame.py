@@ -15,9 +15,9 @@ from hansa.rooms import auditor, federation
 from hansa.rooms.auditor.cross_registry import compare_with_peers
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
 from hansa.rooms.federation import CertificateAct, CertificateFilter, Delivered
-from hansa.rooms.federation.crossing.operator_round import read_operator_licence
+from hansa.rooms.federation.crossing.licence_round import read_operator_licence
 from hansa.rooms.federation.did_claims import CLAIM_DIDS
-from hansa.rooms.federation.did_claims.confirming import confirm_claims
+from hansa.rooms.federation.did_claims.operator_claims import confirm_claims
 from hansa_verify import licence_hash
 from tests.licences import TestGenesis
 from tests.neighbours.crossing_scene import across, open_rows, refusal, run, settle

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.outgoing import HostUnreachable
 from hansa.rooms import federation
 from hansa.rooms.commerce.contracts import CONTRACT_STATEMENTS
 from hansa.rooms.federation import operators
-from hansa.rooms.federation.operators.roster import read_roster
+from hansa.rooms.federation.operators.frames import read_roster
 from hansa.rooms.federation.peers.acts import quarantine_peer, release_peer, remove_peer
 from hansa.rooms.federation.peers.uncertified import REASON, UNKNOWN
 from tests.conversations.test_slash_settlements import Court, awards

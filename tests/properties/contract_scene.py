@@ -28,8 +28,7 @@ from hansa.rooms.commerce.disputes import SLASH_BOND
 from hansa.rooms.commerce.disputes.deciding import Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.deciding import meet_deadline as meet_deadline_of_dispute
 from hansa.rooms.commerce.disputes.dispute import Complaint, Decision, Piece, Ruling
-from hansa.rooms.commerce.disputes.evidence import add_evidence
-from hansa.rooms.commerce.disputes.filing import file
+from hansa.rooms.commerce.disputes.filing import add_evidence, file
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle
 from hansa.rooms.commerce.payments.settlement_worker import settle_token
 from tests.properties.interleaving import UseCase, within_transaction

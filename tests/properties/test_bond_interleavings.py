@@ -10,9 +10,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import units
 from hansa.rooms import commerce, ledger
 from hansa.rooms.reputation.bonds.bond import BondShown, Policy
-from hansa.rooms.reputation.bonds.deposit import deposit
-from hansa.rooms.reputation.bonds.release import begin_release, unlock
-from hansa.rooms.reputation.bonds.slash import slash_bond
+from hansa.rooms.reputation.bonds.moves import begin_release, deposit, slash_bond, unlock
 from tests.properties.interleaving import Choose, Director, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm

@@ -13,8 +13,7 @@ from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Forbidden, Refused
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.roles import permissions_of
-from hansa.rooms.agents.capabilities.give_up import revoke
-from hansa.rooms.agents.capabilities.issue import Recipient, attenuate, issue
+from hansa.rooms.agents.capabilities.issue import Recipient, attenuate, issue, revoke
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms, Use, narrowed
 from hansa.rooms.agents.capabilities.use import Presenter, consume
 from tests.founded import open_copy

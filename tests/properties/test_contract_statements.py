@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansa.rooms.commerce.contracts.replicas.copy import is_outdated, new_moves
+from hansa.rooms.commerce.contracts.replicas.keeping import is_outdated, new_moves
 from hansa.rooms.commerce.contracts.schemas import ContractMoveOut, ContractOut
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from hansa.rooms.agents.bootstrap import issue_bootstrap_token
 from hansa.rooms.agents.credentials import NewIdentity, new_identity, own_or_new_key
 from hansa.rooms.agents.errors import AgentSuspended, BootstrapTokenUsed
 from hansa.rooms.agents.keys.held_key import HeldKey
-from hansa.rooms.agents.keys.rotate import rotate_key
+from hansa.rooms.agents.keys.reading import rotate_key
 from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent

@@ -26,14 +26,13 @@ from hansa.rooms.commerce.payments import (
     expire_due_tokens,
     store,
 )
+from hansa.rooms.commerce.payments.ending import expire, release
 from hansa.rooms.commerce.payments.extensions import RELEASE, SETTLE, Release, Settlement, payment_line
 from hansa.rooms.commerce.payments.purchase import end_purchase
-from hansa.rooms.commerce.payments.release import expire, release
 from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
 from hansa.rooms.commerce.payments.settle import Settled, SettleOrder, settle
 from hansa.rooms.commerce.payments.settlement_worker import settle_token
-from hansa.rooms.enforcement.reinstate import reinstate_agents
-from hansa.rooms.enforcement.suspend import suspend_agents
+from hansa.rooms.enforcement.suspend import reinstate_agents, suspend_agents
 from tests.faults.payment_acts import PaymentWorld
 from tests.payment_proof import prove_tokens
 from tests.properties.interleaving import (

@@ -20,7 +20,7 @@ from hansa.rooms.people import invites
 from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
 from hansa.rooms.people.deletion import carry_out_due
-from hansa.rooms.people.deletion.request import DeletionStatus, cancel_deletion
+from hansa.rooms.people.deletion.acts import DeletionStatus, cancel_deletion
 from hansa.rooms.people.invites.invite import make_invites, revoke_invite
 from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders

@@ -18,12 +18,11 @@ from hansa.rooms.agents.secret import rotate_secret
 from hansa.rooms.agents.wallets import store as wallets
 from hansa.rooms.agents.wallets.bind import unbind_wallet
 from hansa.rooms.commerce.payments import Authorized, AuthorizeOrder, Presented, authorize
-from hansa.rooms.commerce.payments.firm_quote import read_quote
+from hansa.rooms.commerce.payments.quote import read_quote
 from hansa.rooms.commerce.x402 import judging, wallet
 from hansa.rooms.commerce.x402.networks import Networks
 from hansa.rooms.commerce.x402.settlement import Settlement
-from hansa.rooms.enforcement.reinstate import reinstate_agents
-from hansa.rooms.enforcement.suspend import suspend_agents
+from hansa.rooms.enforcement.suspend import reinstate_agents, suspend_agents
 from tests.faults.payment_acts import PaymentWorld
 from tests.payment_proof import prove_tokens
 from tests.properties.interleaving import Choose, Director, UseCase, in_some_orders

@@ -15,8 +15,7 @@ from hansa.foundation.values.roles import permissions_of
 from hansa.foundation.values.secrets import fingerprint, new_name
 from hansa.rooms import agents, ledger
 from hansa.rooms.agents.authz.roles import NewAuthz, replace_authz
-from hansa.rooms.agents.capabilities.give_up import revoke
-from hansa.rooms.agents.capabilities.issue import IssuedCapability, Recipient, attenuate, issue
+from hansa.rooms.agents.capabilities.issue import IssuedCapability, Recipient, attenuate, issue, revoke
 from hansa.rooms.agents.capabilities.rules import Narrowing, Terms
 from hansa.rooms.agents.capabilities.use import Presenter
 from hansa.rooms.agents.spending import SpendPolicy, put_policy

@@ -12,9 +12,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.enforcement.developers import reinstate_developer, suspend_developer
-from hansa.rooms.enforcement.reinstate import reinstate_agents
-from hansa.rooms.enforcement.revoke import revoke_agents
-from hansa.rooms.enforcement.suspend import suspend_agents
+from hansa.rooms.enforcement.suspend import reinstate_agents, revoke_agents, suspend_agents
 from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.proof import prove_book

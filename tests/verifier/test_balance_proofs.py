@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.auditor.attestations.rules import canonical_text
 from hansa.rooms.auditor.liabilities import placement, proofs, schemas, sum_tree
-from hansa.rooms.auditor.liabilities.placing import Placement
+from hansa.rooms.auditor.liabilities.placement import Placement
 from hansa.rooms.auditor.liabilities.records import Holdings, PlacedHoldings
 from hansa_verify import AuditorKey, encoded, verify_liabilities
 from tests.properties.scale import by_tier, printed_seed

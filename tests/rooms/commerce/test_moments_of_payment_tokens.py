@@ -130,7 +130,7 @@ async def test_the_sweep_ends_a_token_after_its_expiry_and_not_before(payments: 
 async def test_the_sweep_ends_all_that_is_due_however_many_and_of_whatever_kind(
     payments: Payments, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("hansa.rooms.commerce.payments.release.EXPIRED_AT_ONCE", 2)
+    monkeypatch.setattr("hansa.rooms.commerce.payments.ending.EXPIRED_AT_ONCE", 2)
     made = [await payments.authorized("1", reserve=number < 5) for number in range(8)]
     for one in made:
         await payments.past_expiry(one["token_id"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.commerce.x402.typed_data import authorization_digest, domain_separator
+from hansa.rooms.commerce.x402.networks import authorization_digest, domain_separator
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "wallets.json"
 WALLETS = json.loads(VECTORS.read_text())["wallets"]

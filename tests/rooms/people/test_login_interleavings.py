@@ -19,7 +19,7 @@ from hansa.rooms.people import (
     store,
     two_factor,
 )
-from hansa.rooms.people.recovery import new_password
+from hansa.rooms.people.recovery import acts
 from hansa.rooms.people.sessions import Client, OpenSession
 from hansa.rooms.people.two_factor import store as factors
 from tests.founded import open_copy
@@ -56,7 +56,7 @@ class Scene:
     def change_password(self) -> UseCase:
         developer = Developer(self.account.id, "", "", is_verified=True, areas=frozenset(), is_admin=False)
         old, seal = self.account.password_hash, self.registry.runtime.seal
-        return lambda tx: new_password.change_password(tx, seal, developer, old, "another")
+        return lambda tx: acts.change_password(tx, seal, developer, old, "another")
 
     def log_out(self) -> UseCase:
         return lambda tx: sessions.end_all(tx, self.account.id)

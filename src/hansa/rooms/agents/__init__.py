@@ -13,19 +13,18 @@ from hansa.rooms.agents.capabilities import (
     CaveatViolated,
     DelegatorMayNot,
 )
-from hansa.rooms.agents.capabilities.give_up import revoke as revoke_capability
+from hansa.rooms.agents.capabilities.issue import delegations
 from hansa.rooms.agents.capabilities.issue import issue as issue_capability
-from hansa.rooms.agents.capabilities.reading import delegations
+from hansa.rooms.agents.capabilities.issue import revoke as revoke_capability
 from hansa.rooms.agents.capabilities.schemas import CapabilityIn, CapabilityOut, CaveatsIn
 from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssuedOut
 from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
-from hansa.rooms.agents.ending import REQUIRE_UNBOUND, end_own_agent
 from hansa.rooms.agents.errors import AgentOfCaller, AgentSuspended, AgentUnknown
 from hansa.rooms.agents.keys import keys_of
 from hansa.rooms.agents.keys.held_key import HeldKey
-from hansa.rooms.agents.keys.rotate import rotate_key
+from hansa.rooms.agents.keys.reading import rotate_key
 from hansa.rooms.agents.keys.routes import ROTATIONS as KEY_ROTATIONS
 from hansa.rooms.agents.keys.schemas import HeldKeyOut, RotateKeyOut
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
@@ -47,8 +46,7 @@ from hansa.rooms.agents.payment import (
 from hansa.rooms.agents.routes import AGENT_TOKENS, CREATIONS
 from hansa.rooms.agents.rules import OwnedAgent
 from hansa.rooms.agents.schemas import CreateAgentOut, RotateSecretOut
-from hansa.rooms.agents.secret import rotate_secret
-from hansa.rooms.agents.sign_in import sign_in
+from hansa.rooms.agents.secret import rotate_secret, sign_in
 from hansa.rooms.agents.spending import (
     Approval,
     ApprovalForAnother,
@@ -70,6 +68,8 @@ from hansa.rooms.agents.spending.approvals import (
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
+    REQUIRE_UNBOUND,
+    end_own_agent,
     find_agents,
     lock_owner_and_status,
     lock_statuses,

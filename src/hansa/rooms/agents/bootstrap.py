@@ -1,14 +1,24 @@
-"""Give a developer a bootstrap token."""
+"""Give a developer a bootstrap token.
 
+Check that a developer may create agents: the room above that suspends developers decides.
+"""
+
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated, TypeAlias
+
+from fastapi import Depends
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED, Developer
+from hansa.foundation.values.errors import DeveloperSuspended
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
-from .owners import IsSuspended, require_not_suspended
+
+IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]
+OwnerSuspension = Annotated[IsSuspended, Depends(IS_DEVELOPER_SUSPENDED.given)]
 
 
 @dataclass(frozen=True)
@@ -49,3 +59,12 @@ async def issue_bootstrap_token(
 async def forget_bootstrap_tokens(tx: Tx, developer_id: int) -> None:
     """Delete the developer's tokens; one that a creation under way has burned is waited for."""
     await store.delete_bootstrap_tokens(tx, developer_id)
+
+
+"""Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""
+
+
+async def require_not_suspended(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:
+    """Raises: DeveloperSuspended."""
+    if await is_suspended(tx, developer_id):
+        raise DeveloperSuspended

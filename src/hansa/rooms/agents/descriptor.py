@@ -15,14 +15,13 @@ from .account_end import ACCOUNT_END_OF_AGENTS
 from .capabilities import forget_capabilities
 from .check import check_agent, last_read_agent
 from .documents import root_router
-from .ending import REQUIRE_UNBOUND
 from .grants import forget_sites, pay_owed_grants
 from .grants_store import HAS_OWED_GRANT
 from .keys import newest_keys
 from .routes import router
-from .sign_in import sign_in
+from .secret import sign_in
 from .spending import forget_approvals, spent_under_grants
-from .status import lock_owner_and_status, owned_among
+from .status import REQUIRE_UNBOUND, lock_owner_and_status, owned_among
 
 ROOM = Room(
     name="agents",

@@ -12,10 +12,10 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, federation, journal, ledger
 
 from . import grants_store, rules, store
+from .bootstrap import IsSuspended, require_not_suspended
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
-from .owners import IsSuspended, require_not_suspended
 from .rules import FundingStatus
 
 

@@ -40,12 +40,11 @@ from hansa.rooms import catalogue, federation, ledger
 from . import rules
 from .acting import router as acting_router
 from .authz import router as authz_router
-from .bootstrap import issue_bootstrap_token
+from .bootstrap import OwnerSuspension, issue_bootstrap_token
 from .capabilities import router as capabilities_router
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
 from .documents import router as documents_router
-from .ending import REQUIRE_UNBOUND, RequireUnbound, end_itself, end_own_agent
 from .errors import (
     AgentRevoked,
     AgentRevokedForGood,
@@ -62,7 +61,6 @@ from .keys import public_key_of
 from .keys import router as keys_router
 from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
-from .owners import OwnerSuspension
 from .schemas import (
     AgentRevokedOut,
     AgentTokenForm,
@@ -76,10 +74,16 @@ from .schemas import (
     OwnAgentOut,
     RotateSecretOut,
 )
-from .secret import rotate_secret
-from .sign_in import sign_in
+from .secret import rotate_secret, sign_in
 from .spending import router as spending_router
-from .status import page_of_developer, record_heartbeat
+from .status import (
+    REQUIRE_UNBOUND,
+    RequireUnbound,
+    end_itself,
+    end_own_agent,
+    page_of_developer,
+    record_heartbeat,
+)
 from .wallets import router as wallets_router
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)

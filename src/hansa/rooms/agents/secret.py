@@ -1,8 +1,11 @@
-"""A new client secret for an agent whose old one is lost or known to others."""
+"""A new client secret for an agent whose old one is lost or known to others.
+
+Exchange an agent's secret for the right to a token.
+"""
 
 from hansa.foundation.events import AgentSecretRotated
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.caller import AgentSession, Developer
 from hansa.foundation.plumbing.web.entity_tags import require_version
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import fingerprint
@@ -32,3 +35,14 @@ async def rotate_secret(
         raise AgentRevokedForGood("This agent is permanently revoked; its secret cannot be replaced.")
     await journal.append(tx, AgentSecretRotated(did=did))
     return client_id
+
+
+async def sign_in(tx: Tx, client_id: str, client_secret: str) -> AgentSession:
+    """Check the secret, and only then report the status of the agent.
+
+    Raises: CredentialsWrong, AgentSuspended, AgentRevoked.
+    """
+    found = rules.require_secret(await store.find_credentials(tx, client_id), fingerprint(client_secret))
+    rules.require_active(found.status)
+    session = rules.session_of(found.client_id, found.secret_number)
+    return AgentSession(found.did, session, await store.touch(tx, found.did))

@@ -1,20 +1,24 @@
 """Status of an agent: suspended, active again, revoked for good. It counts from the agent's next request on.
 
 Each act locks the agent, so of two at once the second sees the result of the first.
+
+An agent ends by its own word or its owner's. A suspended one does not: it would escape the cause of its suspension.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from hansa.foundation.events import AgentRevoked, AgentStatusChanged
+from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import catalogue, journal, ledger
 
-from . import store
-from .errors import AgentUnknown
+from . import rules, store
+from .errors import AgentSuspended, AgentUnknown
 from .mtls import revoke_mtls
 from .rules import OwnedAgent
 
@@ -22,6 +26,8 @@ Suspended = Literal["suspended", "already", "revoked", "not_found"]
 Reinstated = Literal["reinstated", "already", "revoked", "not_found"]
 Revoked = Literal["revoked", "already", "not_found"]
 Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
+RequireUnbound: TypeAlias = Callable[[Tx, str], Awaitable[None]]
+REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent")
 
 
 async def suspend(tx: Tx, did: str) -> Suspended:
@@ -150,3 +156,28 @@ async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAg
 
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:
     return "not_found" if status is None else "revoked"
+
+
+"""Raises Conflict when an agreement binds the agent of that DID, which the caller has locked."""
+
+
+async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound: RequireUnbound) -> None:
+    """End an own agent for good; one that has ended is no trouble.
+
+    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
+    """
+    rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
+    if await store.lock_status(tx, did) == "suspended":
+        raise AgentSuspended
+    await require_unbound(tx, did)
+    await retire(tx, did, by="owner")
+
+
+async def end_itself(tx: Tx, did: str, require_unbound: RequireUnbound) -> None:
+    """End the agent that asks.
+
+    Raises: AgentSuspended, AgentRevoked, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
+    """
+    rules.require_active(await store.lock_status(tx, did) or "revoked")
+    await require_unbound(tx, did)
+    await retire(tx, did, by="agent")

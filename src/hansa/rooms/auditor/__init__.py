@@ -23,9 +23,8 @@ from hansa.rooms.auditor.cycle import (
 from hansa.rooms.auditor.descriptor import ROOM
 from hansa.rooms.auditor.liabilities import FOREST
 from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
-from hansa.rooms.auditor.supply_history import SupplyPoint, supply_over_time
 from hansa.rooms.auditor.transparency import LogEmpty, read_checkpoint
-from hansa.rooms.auditor.watch import SupplyWatch, watch_supply
+from hansa.rooms.auditor.watch import SupplyPoint, SupplyWatch, supply_over_time, watch_supply
 from hansa.rooms.auditor.witnessing import (
     LogForksOut,
     LogWitnessesOut,

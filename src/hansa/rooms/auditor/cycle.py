@@ -23,9 +23,8 @@ from .attestations import (
     checkpoint_keys,
     initialize_attestations,
 )
-from .checkpoint import Advance, advance
 from .liabilities import FOREST, CachedForest, Commitment, Origin, commit_liabilities, keep_liabilities
-from .supply import SupplyVerdict, weigh
+from .supply import Advance, SupplyVerdict, advance, weigh
 from .transparency import LEAVES_AT_ONCE, append_and_sign, lock_log
 from .witnessing import ASK, initialize_witness
 

@@ -12,11 +12,9 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 
-from .badge import SupplyBadge, draw
-from .bridges import read_bridges
 from .cycle import audit_from_zero
 from .schemas import Badge, SupplyAudit, SupplyInvariant
-from .watch import watch_supply
+from .watch import SupplyBadge, draw, read_bridges, watch_supply
 
 router = APIRouter(tags=["auditor"], route_class=GuardedRoute)
 

@@ -9,10 +9,8 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.transfers import WrappedSupply
 
-from .badge import SupplyBadge
-from .bridges import Bridges
 from .supply import SupplyVerdict
-from .watch import SupplyWatch
+from .watch import Bridges, SupplyBadge, SupplyWatch
 
 
 class SupplyChecks(LazyModel):

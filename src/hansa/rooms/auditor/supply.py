@@ -1,8 +1,16 @@
-"""Supply invariant: units issued and not destroyed, with those that came over the border, equal the circulating units."""
+"""Supply invariant: units issued and not destroyed, with those that came over the border, equal the circulating units.
+
+Checkpoint of the folded events, so that no reading begins at the first event.
+
+- A checkpoint holds every ledger event of a transaction before its position, and no other.
+- Events of transactions that are open at a checkpoint are counted by each reading afresh, until they are settled.
+- A checkpoint of another database cluster is void: transaction ids mean nothing there. The next one begins at zero.
+"""
 
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
@@ -10,7 +18,9 @@ from hansa.foundation.plumbing.telemetry.metrics import supply_delta
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
 
-from .checkpoint import current_checkpoint
+from . import store
+from .rules import NOTHING_COMPARED
+from .store import Checkpoint
 
 
 class SupplyVerdict(msgspec.Struct, frozen=True):
@@ -65,3 +75,65 @@ async def weigh(tx: Tx, terms: journal.SupplyTerms, as_of_seq: int) -> SupplyVer
     """The terms of the log against the balances."""
     circulating, agent_count = await ledger.circulating(tx)
     return SupplyVerdict(terms, circulating, agent_count, as_of_seq)
+
+
+class Advance(msgspec.Struct, frozen=True):
+    """Terms that this snapshot sees, and the movements of events that are not settled yet.
+
+    `numbers` are those of all transactions in the log, where it was folded from its first event on.
+    """
+
+    terms: journal.SupplyTerms
+    pending: list[journal.Move]
+    checkpoint: Checkpoint
+    numbers: journal.Numbers | None
+
+
+def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
+    """Return the checkpoint at which a fold from zero begins."""
+    return Checkpoint(horizon.cluster, journal.ORIGIN, journal.NOTHING_FOLDED, NOTHING_COMPARED)
+
+
+async def current_checkpoint(tx: Tx, horizon: journal.Horizon) -> Checkpoint:
+    """The checkpoint to go on from; an empty one where there is none for this cluster."""
+    stored = await store.read_checkpoint(tx)
+    if (
+        stored is None
+        or stored.cluster != horizon.cluster
+        or stored.folded_from.position > horizon.oldest_open
+    ):
+        return nothing_kept(horizon)
+    return stored
+
+
+async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) -> Advance:
+    """Fold the settled events into the checkpoint; `tx` must be one snapshot that may write."""
+    assert await store.is_one_snapshot(tx), "log and balances would be read at different moments"
+    stored = nothing_kept(horizon) if from_zero else await current_checkpoint(tx, horizon)
+    numbers = None
+    if stored.folded_from == journal.ORIGIN:
+        await store.forget_folded(tx)
+        whole = await journal.fold_whole(tx, horizon)
+        fold, gathered, numbers = whole.supply, whole.moves, whole.numbers
+    else:
+        fold = await journal.fold_supply(tx, stored.folded_from, horizon)
+        gathered = journal.fold_moves(tx, stored.folded_from, horizon)
+    pending: list[journal.Move] = []
+    async for moves in gathered:
+        await store.fold_in(tx, [move for move in moves if move.settled])
+        pending += [move for move in moves if move.pending]
+    reached = replace(
+        stored,
+        folded_from=journal.FoldedFrom(
+            horizon.oldest_open, max(stored.folded_from.relics_to_seq, fold.relics_to_seq)
+        ),
+        terms=stored.terms + fold.settled,
+    )
+    await store.keep_checkpoint(tx, reached)
+    return Advance(reached.terms + fold.pending, pending, reached, numbers)
+
+
+async def advance_if_free(tx: Tx) -> None:
+    """Run `advance` unless another process is running it."""
+    if await store.take_turn(tx):
+        await advance(tx, await journal.horizon(tx))

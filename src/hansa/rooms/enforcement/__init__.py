@@ -1,12 +1,8 @@
 """Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
 from .descriptor import ROOM
-from .developers import reinstate_developer, suspend_developer
+from .developers import OwnedAgents, agents_by_developer, reinstate_developer, suspend_developer
 from .errors import DeveloperUnknown
-from .owned import OwnedAgents, agents_by_developer
-from .reading import hard_suspensions_at
-from .reinstate import reinstate_agents
-from .revoke import revoke_agents
 from .rules import HardSuspension
 from .schemas import (
     EndedAgentsOut,
@@ -18,7 +14,7 @@ from .schemas import (
     SuspendAgentsIn,
     SuspendDeveloperIn,
 )
-from .suspend import suspend_agents
+from .suspend import hard_suspensions_at, reinstate_agents, revoke_agents, suspend_agents
 
 __all__ = [
     "ROOM",

@@ -2,7 +2,13 @@
 
 A suspended developer may log in, read, secure the login and delete the account, and does nothing else. Administrators cannot
 suspend or reinstate their own account: the administrator who suspends remains one, so that enforcement always has an administrator.
+
+Agents of a developer with their suspensions, for an administrator.
 """
+
+from collections.abc import Sequence
+
+import msgspec
 
 from hansa.foundation.events import DeveloperReinstated, DeveloperSuspended
 from hansa.foundation.plumbing.storage.database import Tx
@@ -12,9 +18,8 @@ from hansa.rooms import agents, catalogue, journal, people
 
 from . import store
 from .errors import AccountOfCaller, DeveloperUnknown
-from .reinstate import reinstate_each
-from .rules import Restored, Stopped
-from .suspend import suspend_each
+from .rules import DeveloperSuspension, Restored, Stopped, Suspension
+from .suspend import reinstate_each, suspend_each
 
 
 async def suspend_developer(
@@ -80,3 +85,28 @@ async def require_developer(tx: Tx, developer_id: int) -> str:
     if name is None:
         raise DeveloperUnknown
     return name
+
+
+class OwnedAgents(msgspec.Struct, frozen=True):
+    """Page of a developer's agents, the oldest first, each with its suspensions."""
+
+    developer_id: int
+    developer_name: str
+    developer_suspension: DeveloperSuspension | None
+    agents: Sequence[tuple[agents.OwnedAgent, Sequence[Suspension]]]
+    total: int
+
+
+async def agents_by_developer(tx: Tx, developer_id: int, *, limit: int, offset: int) -> OwnedAgents:
+    """Read one page. Raises: DeveloperUnknown."""
+    name = await require_developer(tx, developer_id)
+    owned = await agents.of_developer(tx, developer_id)
+    page = owned[offset : offset + limit]
+    suspensions = await store.suspensions_of(tx, [agent.did for agent in page])
+    return OwnedAgents(
+        developer_id=developer_id,
+        developer_name=name,
+        developer_suspension=await store.developer_suspension(tx, developer_id),
+        agents=[(agent, suspensions.get(agent.did, [])) for agent in page],
+        total=len(owned),
+    )

@@ -1,4 +1,7 @@
-"""Effects of enforcement, each carried out by itself: a failing effect is undone, and the others go on."""
+"""Effects of enforcement, each carried out by itself: a failing effect is undone, and the others go on.
+
+Suspensions that the log of the registry proves: the status and the day, never the reason.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -8,6 +11,7 @@ import asyncpg
 import structlog
 
 from hansa.foundation.plumbing.storage.database import OUT_OF_REACH, RETRIED, Tx
+from hansa.foundation.plumbing.storage.log_outbox import record_object
 from hansa.rooms import agents, catalogue, ledger
 
 from .rules import (
@@ -21,12 +25,11 @@ from .rules import (
 )
 
 Outcome = TypeVar("Outcome")
-
 FAILED: Final = "failed"
 # A lock that does not come free, a statement that takes too long: these are failures of the effect.
 _ITS_OWN = (asyncpg.LockNotAvailableError, asyncpg.QueryCanceledError)
-
 _log = structlog.get_logger()
+VERSION = 1
 
 
 async def suspend(tx: Tx, did: str) -> Stop:
@@ -135,3 +138,10 @@ async def _applied(
     await savepoint.rollback()
     _log.error("enforcement effect failed", agent=subject, exc_info=reason)
     return FAILED
+
+
+async def record_statuses(tx: Tx, dids: Sequence[str], status: str, day: str) -> None:
+    """Let the status of each of these agents become a leaf of the log."""
+    for did in dids:
+        members = {"kind": "suspension", "did": did, "status": status, "date": day, "version": VERSION}
+        await record_object(tx, "suspension", did, members)

@@ -12,11 +12,8 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import agents
 from hansa.rooms.catalogue import CardWrites
 
-from .developers import reinstate_developer, suspend_developer
+from .developers import agents_by_developer, reinstate_developer, suspend_developer
 from .errors import AccountOfCaller, DeveloperUnknown
-from .owned import agents_by_developer
-from .reinstate import reinstate_agents
-from .revoke import revoke_agents
 from .schemas import (
     BIGINT_MAX,
     EndedAgentsOut,
@@ -31,7 +28,7 @@ from .schemas import (
     SuspendAgentsIn,
     SuspendDeveloperIn,
 )
-from .suspend import suspend_agents
+from .suspend import reinstate_agents, revoke_agents, suspend_agents
 
 router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
 

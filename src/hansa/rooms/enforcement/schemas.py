@@ -12,7 +12,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 
 from . import rules
-from .owned import OwnedAgents
+from .developers import OwnedAgents
 from .rules import DeveloperSuspension, Suspension
 
 AGENTS_MAX = 500

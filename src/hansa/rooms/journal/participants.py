@@ -17,9 +17,8 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import participants_store as store
-from .cursor import seal, unseal
 from .ledger_readings import LedgerReadings
-from .reading import BIGGEST, EventsPage, SortOrder
+from .reading import BIGGEST, EventsPage, SortOrder, seal, unseal
 
 SKIPPED_AT_ONCE = 1000
 

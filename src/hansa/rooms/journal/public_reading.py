@@ -1,4 +1,7 @@
-"""The log as anyone may read it: newest first, one event, one transaction. Members withheld from the public are absent."""
+"""The log as anyone may read it: newest first, one event, one transaction. Members withheld from the public are absent.
+
+The ring of the newest events, as the public sees them.
+"""
 
 from collections.abc import Sequence
 
@@ -8,12 +11,11 @@ from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import participants_store, reading_store
+from . import participants_store, reading_store, store
 from .audience import PRIVATE_TYPES, seen_by
-from .cursor import seal, unseal
 from .ledger_readings import LedgerReadings
 from .participants import ParticipantFilter, placed_events
-from .reading import BIGGEST
+from .reading import BIGGEST, seal, unseal
 
 READ_AT_ONCE = 200
 READS_MAX = 10
@@ -101,3 +103,10 @@ async def _of_did(
 
 def _seen(events: Sequence[StoredEvent]) -> list[StoredEvent]:
     return [shown for shown in (seen_by(event, ()) for event in events) if shown is not None]
+
+
+async def recent_events(tx: Tx, *, limit: int, ring: int) -> tuple[list[StoredEvent], int]:
+    """The newest `limit` events of a ring of `ring`, newest first, and how many the ring holds."""
+    newest = await store.recent(tx, min(limit, ring), without=PRIVATE_TYPES)
+    shown = [event for event in (seen_by(event, ()) for event in newest) if event is not None]
+    return shown, await store.count_recent(tx, ring, without=PRIVATE_TYPES)

@@ -2,8 +2,13 @@
 
 Going forward shows the events before the oldest open transaction, so that no event can be added behind a cursor.
 Going backward shows all committed events.
+
+Opaque cursors: a few whole numbers, encoded so that clients do not depend on their form.
 """
 
+import base64
+import binascii
+import struct
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,10 +19,9 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 from . import reading_store
 from .counting import count_events
-from .cursor import seal, unseal
+from .errors import CursorInvalid
 
 SortOrder = Literal["asc", "desc"]
-
 BIGGEST = 2**63 - 1
 
 
@@ -55,3 +59,20 @@ async def list_events(tx: Tx, event_filter: EventFilter) -> tuple[EventsPage, in
     position = seal(events[-1].xid, events[-1].sequence) if events else seal(xid, seq)
     page = EventsPage(events, position, position if len(events) == event_filter.limit else None)
     return page, await count_events(tx, event_filter.event_type)
+
+
+def seal(*numbers: int) -> str:
+    """The cursor that holds these numbers."""
+    return base64.urlsafe_b64encode(struct.pack(f">{len(numbers)}q", *numbers)).decode().rstrip("=")
+
+
+def unseal(cursor: str, count: int) -> list[int]:
+    """The `count` numbers of a cursor. Raises: CursorInvalid."""
+    try:
+        packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        numbers = list(struct.unpack(f">{count}q", packed))
+    except (binascii.Error, ValueError, struct.error):
+        raise CursorInvalid(field="next") from None
+    if min(numbers) < 0:
+        raise CursorInvalid(field="next")
+    return numbers

@@ -25,9 +25,9 @@ from .participants import (
     placed_events,
 )
 from .projection import router as projection_router
+from .public_reading import recent_events
 from .reactors import router as reactors_router
 from .reading import EventsPage, list_events
-from .recent import recent_events
 from .schemas import (
     AggregateQuery,
     EventRecord,

@@ -14,11 +14,6 @@ from hansa.rooms.ledger.accounts import (
     open_account,
     open_leg,
 )
-from hansa.rooms.ledger.administering import (
-    grant_by_administrator,
-    issue_by_administrator,
-    treasury_grants_after,
-)
 from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, OrderAnswer, try_in_batch
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
@@ -31,8 +26,14 @@ from hansa.rooms.ledger.bridging import (
     return_locked,
     unlock,
 )
-from hansa.rooms.ledger.claiming import UnclaimedUnits, claim_unclaimed, unclaimed_units
-from hansa.rooms.ledger.closing import AccountHoldsUnits, CrossingPending, close_account
+from hansa.rooms.ledger.closing import (
+    AccountHoldsUnits,
+    CrossingPending,
+    UnclaimedUnits,
+    claim_unclaimed,
+    close_account,
+    unclaimed_units,
+)
 from hansa.rooms.ledger.compensation import Compensation, compensate
 from hansa.rooms.ledger.crossings import (
     AbortIn,
@@ -51,7 +52,6 @@ from hansa.rooms.ledger.crossings import (
     transactions_out,
 )
 from hansa.rooms.ledger.descriptor import ROOM
-from hansa.rooms.ledger.destroy import destroy
 from hansa.rooms.ledger.engine import Result, apply, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
@@ -86,7 +86,6 @@ from hansa.rooms.ledger.holds import (
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import Hold, escrow_gaps
-from hansa.rooms.ledger.issue import grant, initialize_ledger, issue, mint, require_backed, require_issuable
 from hansa.rooms.ledger.orders import Capture, NewHold, Order, TransferOrder
 from hansa.rooms.ledger.payments import (
     PaymentOrder,
@@ -115,7 +114,19 @@ from hansa.rooms.ledger.staking import (
 )
 from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
-from hansa.rooms.ledger.treasury import SupplyChange
+from hansa.rooms.ledger.supply import (
+    SupplyChange,
+    destroy,
+    grant,
+    grant_by_administrator,
+    initialize_ledger,
+    issue,
+    issue_by_administrator,
+    mint,
+    require_backed,
+    require_issuable,
+    treasury_grants_after,
+)
 
 __all__ = [
     "ACCOUNTS",

@@ -1,11 +1,40 @@
-"""The end of an account: only an empty one is closed, so that no unit reaches it any more."""
+"""The end of an account: only an empty one is closed, so that no unit reaches it any more.
+
+Units for an account that was closed meanwhile: an operator pays them to another account of their owner.
+
+The units of a transaction are paid whole and once: `ledger_paid_claim` has a row for each transaction that was paid.
+"""
+
+from datetime import datetime
+
+import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.money import Minor, format_amount
 
-from . import crossings_store, store
+from . import crossings_store, orders, rules, store
 from .accounts import balance_of
+from .book import Book
+from .engine import apply
+from .errors import AccountUnknown, ClaimUnknown
+
+LISTED_MAX = 1000
+# A credit of the account for unclaimed units is a commit from another registry, or the return of an aborted transfer to it.
+_UNCLAIMED = """
+SELECT p.tx_id, p.delta AS amount, t.recorded_at, closed.did AS closed_did, c.counterparty, c.transfer_id::text
+FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id
+JOIN ledger_transaction t ON t.id = p.tx_id
+JOIN ledger_account transit ON transit.kind = 'system' AND transit.unit = ''
+JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN ('out', 'in', 'swap_out', 'swap_in')
+  AND c.transfer_id = t.ref::uuid AND p.tx_id IN (c.tx_id, c.return_tx_id)
+JOIN ledger_account closed ON closed.id = c.agent_id
+WHERE a.did = $1 AND a.unit = '' AND p.delta > 0 AND NOT EXISTS (SELECT FROM ledger_paid_claim k WHERE k.tx_id = p.tx_id)
+  AND ($2::bigint IS NULL OR p.tx_id = $2)
+ORDER BY p.tx_id LIMIT $3
+"""
+_CLAIM = "INSERT INTO ledger_paid_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
 
 
 class AccountHoldsUnits(Conflict):
@@ -44,3 +73,42 @@ async def close_account(tx: Tx, did: str, *, waits_for_crossings: bool = True) -
             **({"escrow_balance": format_amount(holds.escrow)} if holds.escrow else {}),
         }
     )
+
+
+class UnclaimedUnits(msgspec.Struct, frozen=True):
+    """Units that one transaction brought for a closed account; `amount` in minor units."""
+
+    tx_id: int
+    amount: Minor
+    recorded_at: datetime
+    closed_did: str
+    counterparty: str | None
+    transfer_id: str
+
+
+async def unclaimed_units(tx: Tx, book: Book) -> list[UnclaimedUnits]:
+    """Return the units that were not paid yet, the oldest first, at most 1,000."""
+    return await _unclaimed(tx, book, None)
+
+
+async def claim_unclaimed(tx: Tx, *, tx_id: int, payee: str, ref: str, book: Book) -> UnclaimedUnits:
+    """Pay the units of this transaction to an account of its owner, whole and without a fee; the act is in the audit log.
+
+    Raises: ReferenceInvalid, AccountUnknown, ClaimUnknown.
+    """
+    rules.require_reference(ref)
+    # Read under the locks that the payment needs: of two claims the second one finds nothing.
+    if payee not in await store.lock_accounts(tx, [payee, book.unclaimed]):
+        raise AccountUnknown
+    found = await _unclaimed(tx, book, tx_id)
+    if not found:
+        raise ClaimUnknown
+    (paid,) = await apply(tx, [orders.grant(book.unclaimed, payee, found[0].amount, ref)], book)
+    await tx.execute(_CLAIM, tx_id, paid.tx_id)
+    await record_operator_act(tx, act="units.claim", subject=payee, reason=ref)
+    return found[0]
+
+
+async def _unclaimed(tx: Tx, book: Book, tx_id: int | None) -> list[UnclaimedUnits]:
+    rows = await tx.fetch(_UNCLAIMED, book.unclaimed, tx_id, LISTED_MAX)
+    return [UnclaimedUnits(**{**row, "amount": Minor(row["amount"])}) for row in rows]

@@ -12,7 +12,7 @@ from . import orders, store
 from .book import Book
 from .engine import Result, apply
 from .errors import PeerLimitReached
-from .issue import require_issuable
+from .supply import require_issuable
 
 _OPEN = """
 INSERT INTO ledger_corridor (transit_id) SELECT id FROM ledger_account WHERE did = $1 AND unit = ''

@@ -2,7 +2,6 @@
 
 from .administrators import admit_administrator, create_administrator, has_administrator
 from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, revoke_key
-from .attempts import prove_password
 from .audit_log import read_audit_log
 from .browser_sessions import (
     BrowserSession,
@@ -50,6 +49,7 @@ from .oauth import (
 )
 from .oauth import shown as connections_view
 from .oauth.schemas import ConnectionOut
+from .passwords import prove_password
 from .profile import accept_terms, own_profile
 from .recovery import (
     FORGOTTEN_PER_ADDRESS,

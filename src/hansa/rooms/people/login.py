@@ -9,8 +9,8 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import partial_login, passwords, store, two_factor, verify_email
-from .attempts import admit_attempt
 from .errors import EmailUnverified, WrongCredentials
+from .passwords import admit_attempt
 
 Opened_co = TypeVar("Opened_co", covariant=True)
 

@@ -2,6 +2,8 @@
 
 The threads have a lower priority than everything else in the process, so that a storm of logins slows logins alone. Only so many wait:
 one more is refused with a time to retry, rather than made to wait longer than anybody does.
+
+How often anybody may try the password of one account, wherever they come from.
 """
 
 import asyncio
@@ -14,9 +16,14 @@ from typing import TypeVar
 
 from pwdlib.hashers.argon2 import Argon2Hasher
 
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.telemetry.metrics import passwords_waiting
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.plumbing.web.limits import Limit, admit
+from hansa.foundation.values.secrets import fingerprint
 
-from .errors import TooManyPasswords
+from . import store
+from .errors import TooManyPasswords, WrongPassword
 
 MEMORY_KIB = 19 * 1024
 PASSES = 2
@@ -25,12 +32,12 @@ AT_ONCE = 2
 WAITING_MAX = 200
 COME_BACK_SECONDS = 5
 NICENESS = 10
-
 _hasher = Argon2Hasher(time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=LANES)
 _Answer = TypeVar("_Answer")
-
 # A hash that no known password has: an unknown account costs as much work as a known one.
 NOBODYS_HASH = f"$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${'A' * 22}${'A' * 43}"
+
+PER_ACCOUNT = Limit("login-account", 10)
 
 
 async def hashed(password: str) -> str:
@@ -64,3 +71,25 @@ async def _off_the_loop(work: Callable[[], _Answer]) -> _Answer:
     finally:
         _waiting.discard(future)
         passwords_waiting.set(len(_waiting))
+
+
+async def admit_attempt(database: Database, email: str) -> None:
+    """Count one try of the account of that address, known or not. Raises: TooManyRequests."""
+    await admit(database, PER_ACCOUNT, account_key(email))
+
+
+async def prove_password(database: Database, developer: Developer, password: str) -> str:
+    """The hash that the password was right for; whoever changes something on the strength of it names it again.
+
+    Raises: WrongPassword, TooManyRequests, TooManyPasswords.
+    """
+    await admit_attempt(database, developer.email)
+    password_hash = await database.read(lambda tx: store.password_hash_of(tx, developer.id))
+    if not await matches(password, password_hash):
+        raise WrongPassword
+    return password_hash
+
+
+def account_key(email: str) -> str:
+    """Return the key under which the attempts on one account count; the address itself is not kept for it."""
+    return fingerprint(email.lower()).hex()

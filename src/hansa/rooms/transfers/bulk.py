@@ -4,23 +4,27 @@
 - Each for itself: the lines of a plain payer go through the group commit, a part of them at a time, so that single
   transfers do not wait for all. Those of a governed payer are judged and made one after the other.
 - All or none: one transaction, in which every line is judged, and counted by the fees of the later ones.
+
+The answer to a bulk, of answers that are text already.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
+from fastapi.responses import Response
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Repeatable, answer_once
 from hansa.foundation.values.errors import Forbidden, Refused, Unavailable
 from hansa.rooms import agents, ledger
 
 from .governed import GovernedTransfer, transfer_governed
+from .schemas import TransfersIn
 
 # Of the lines of one request, so many wait for the group commit at a time.
 LINES_AT_ONCE = 100
@@ -186,3 +190,23 @@ def _required(approval: agents.Approval) -> ApprovalRequired:
 
 def _replayed(line: Line, kept: str) -> ledger.OrderAnswer:
     return ledger.OrderAnswer(line.render(ledger.Receipt.of_text(kept, line.order.amount)), replayed=True)
+
+
+def bulk_answer(body: TransfersIn, outcomes: Sequence[Outcome]) -> Response:
+    """Return the outcome of each line, in order; marked as a replay when every line is one."""
+    items = [
+        _item(index, line.key, outcome)
+        for index, (line, outcome) in enumerate(zip(body.transfers, outcomes, strict=True))
+    ]
+    refused = sum(isinstance(outcome, Refused) for outcome in outcomes)
+    answer = {"items": items, "completed": len(items) - refused, "refused": refused}
+    is_replay = all(isinstance(outcome, ledger.OrderAnswer) and outcome.replayed for outcome in outcomes)
+    return answer_once(msgspec.json.encode(answer).decode(), replayed=is_replay)
+
+
+def _item(index: int, key: str, outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Refused):
+        error = {"code": outcome.code, "detail": outcome.detail, "context": outcome.context}
+        return {"index": index, "key": key, "status": "refused", "answer": None, "error": error}
+    answer = msgspec.Raw(outcome.answer.encode())
+    return {"index": index, "key": key, "status": "completed", "answer": answer, "error": None}

@@ -40,10 +40,10 @@ from .bulk import (
     Line,
     Outcome,
     Payer,
+    bulk_answer,
     transfer_all_or_none,
     transfer_each,
 )
-from .bulk_answer import bulk_answer
 from .crossing import (
     CROSSING_REFUSALS,
     ReceiverIsForeign,

@@ -13,7 +13,7 @@ from hansa.rooms.notifications.webhooks.rules import (
     stopped_by,
     webhook_pause_after,
 )
-from hansa.rooms.notifications.webhooks.signature import new_secret, signed_headers
+from hansa.rooms.notifications.webhooks.subscribing import new_secret, signed_headers
 
 
 def test_eight_tries_take_about_a_day():

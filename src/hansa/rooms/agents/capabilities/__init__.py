@@ -7,7 +7,7 @@ from hansa.rooms.agents.capabilities.errors import (
     CaveatViolated,
     DelegatorMayNot,
 )
-from hansa.rooms.agents.capabilities.give_up import forget_capabilities
+from hansa.rooms.agents.capabilities.issue import forget_capabilities
 from hansa.rooms.agents.capabilities.routes import router
 from hansa.rooms.agents.capabilities.rules import Chain, Use, evaluate, lent
 from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, return_spent, spend, within_mode

@@ -1,5 +1,11 @@
-"""Issuing a capability, and drawing a narrower one from it."""
+"""Issuing a capability, and drawing a narrower one from it.
 
+The end of capabilities: revoked with all that was drawn from them, or forgotten when long over.
+
+Whose capabilities there are.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -7,11 +13,13 @@ import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.secrets import fingerprint, new_hex
+from hansa.rooms.agents.rules import require_own
+from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import rules, store
-from .errors import HolderUnknown
+from .errors import CapabilityAbsent, HolderUnknown
 from .rules import Chain, Narrowing, Terms
 from .use import Presenter, chain_for, within_mode
 
@@ -72,3 +80,37 @@ async def _issued(
     chain = await store.find_chain(tx, await store.insert(tx, new))
     assert chain is not None
     return IssuedCapability(chain, token)
+
+
+class Revoked(msgspec.Struct, frozen=True):
+    """Result of a revocation: `count` capabilities of the tree of `root_id` that were not revoked before."""
+
+    root_id: UUID
+    count: int
+
+
+async def revoke(tx: Tx, capability_id: UUID, did: str) -> Revoked:
+    """Revoke a capability and all that was drawn from it: for its holder, and for every issuer of its chain.
+
+    Raises: CapabilityAbsent.
+    """
+    chain = await store.lock_chain(tx, capability_id)
+    if chain is None or did not in {chain.leaf.holder_did, *(link.issuer_did for link in chain.links)}:
+        raise CapabilityAbsent
+    return Revoked(chain.root.id, await store.revoke(tx, chain.leaf))
+
+
+async def forget_capabilities(tx: Tx) -> None:
+    """Delete trees that ended long ago."""
+    await store.delete_past(tx)
+
+
+async def own_capabilities(tx: Tx, did: str) -> Sequence[Chain]:
+    """The capabilities that the asking agent issued or holds, the newest first."""
+    return await store.chains_of(tx, did)
+
+
+async def delegations(tx: Tx, developer: Developer, did: str) -> Sequence[Chain]:
+    """The capabilities that an own agent issued or holds, the newest first. Raises: AgentUnknown."""
+    require_own(await find_owner_and_roles(tx, did), developer.id)
+    return await store.chains_of(tx, did)

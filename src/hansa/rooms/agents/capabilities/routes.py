@@ -30,9 +30,7 @@ from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown
 
 from . import errors
-from .give_up import revoke
-from .issue import attenuate, issue
-from .reading import delegations, own_capabilities
+from .issue import attenuate, delegations, issue, own_capabilities, revoke
 from .schemas import (
     AttenuationIn,
     CapabilityIn,

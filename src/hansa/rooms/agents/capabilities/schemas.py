@@ -19,8 +19,7 @@ from hansa.foundation.values.money import (
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.roles import PERMISSIONS
 
-from .give_up import Revoked
-from .issue import IssuedCapability, Recipient
+from .issue import IssuedCapability, Recipient, Revoked
 from .rules import Capability, Chain, Narrowing, Terms, Use
 
 TTL_MIN_SECONDS = 60

@@ -16,8 +16,7 @@ from hansa.rooms.agents.credentials import own_or_new_key
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown
 
 from .held_key import KeyHeldBefore
-from .reading import keys_of, public_key_of
-from .rotate import rotate_key
+from .reading import keys_of, public_key_of, rotate_key
 from .schemas import HeldKeyOut, PublicKey, RotateKeyIn, RotateKeyOut
 
 # Every key stays on record for ever, and in the DID document.

@@ -1,5 +1,9 @@
-"""An agent takes a workload identity, and gives it up."""
+"""An agent takes a workload identity, and gives it up.
 
+Take an agent's workload identity away and give it back, as its suspension begins and ends.
+"""
+
+from collections.abc import Collection
 from typing import Literal
 
 from hansa.foundation.events import AgentMtlsEnrolled, AgentMtlsRevoked
@@ -50,3 +54,26 @@ async def enrolment_of(tx: Tx, did: str) -> Enrolment | None:
 async def ended_identities(tx: Tx) -> list[EndedIdentity]:
     """The identities that no service may trust any more, the longest ended first."""
     return await store.ended(tx)
+
+
+async def revoke_mtls(tx: Tx, did: str) -> Literal["revoked", "not_enrolled"]:
+    """Trust no certificate of the agent any more and append AgentMtlsRevoked, if it has an identity to lose."""
+    spiffe_id = await store.end(tx, did, "revoked")
+    if spiffe_id is None:
+        return "not_enrolled"
+    await journal.append(tx, AgentMtlsRevoked(did=did, spiffe_id=spiffe_id))
+    return "revoked"
+
+
+async def restore_mtls(tx: Tx, did: str) -> Literal["enrolled", "not_enrolled"]:
+    """Give back the identity that `revoke_mtls` took and append AgentMtlsEnrolled; the agent asks for a certificate itself."""
+    spiffe_id = await store.restore(tx, did)
+    if spiffe_id is None:
+        return "not_enrolled"
+    await journal.append(tx, AgentMtlsEnrolled(did=did, spiffe_id=spiffe_id))
+    return "enrolled"
+
+
+async def identities_ended(tx: Tx, spiffe_ids: Collection[str]) -> set[str]:
+    """Those of these identities of agents whose certificates are trusted no longer."""
+    return await store.ended_among(tx, spiffe_ids)

@@ -12,8 +12,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store
-from .placement import Placed, free_place, has_room, put, random_places
-from .placing import Placement
+from .placement import Placed, Placement, free_place, has_room, put, random_places
 from .records import CachedForest, Commitment, Holdings, Origin, PlacedHoldings, StoredTree
 from .sum_tree import BLOCK_LEAVES, FREE_LEAF, NODE_BYTES, SUM_MAX, change, forest, root_of, sum_of, write
 

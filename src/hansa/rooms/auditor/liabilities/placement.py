@@ -4,6 +4,8 @@
   come later take leaves that are free, and a unique key on each keeps their places apart.
 - The split of a balance and the salts follow from the secret of the placement; they change with it, once a day.
 - A leaf beside another shows a part of a balance, of an account that the reader does not know.
+
+A placement under way: every account gets new leaves, column by column, and blocks are listed by their members.
 """
 
 import os
@@ -11,10 +13,11 @@ import secrets
 from array import array
 from collections.abc import Iterator
 from hashlib import blake2b, sha256
+from itertools import islice
 from struct import Struct
 from typing import NamedTuple
 
-from .records import PlacedHoldings
+from .records import Holdings, PlacedHoldings
 from .sum_tree import BLOCK_LEAVES, FREE_LEAF, LEAF, NODE, NODE_BYTES, leaf
 
 SECRET_BYTES = 32
@@ -26,6 +29,7 @@ _RATIO_BITS = 64
 _LEAVES_FOR_ACCOUNT = (9, 4)
 _USED_MAX = (97, 100)
 _DRAWN_AT_ONCE = 4096
+NO_MEMBER = 0
 
 
 class Part(NamedTuple):
@@ -122,3 +126,32 @@ def put(leaves: bytearray, secret: bytes, placed: PlacedHoldings) -> None:
         leaves[begin : begin + NODE_BYTES] = NODE(first, sha256(LEAF(salt_a, first) + name).digest())
         begin = slot_b * NODE_BYTES
         leaves[begin : begin + NODE_BYTES] = NODE(second, sha256(LEAF(salt_b, second) + name).digest())
+
+
+class Placement:
+    """The leaves, all free at first, and which account has each of them."""
+
+    def __init__(self, accounts: int) -> None:
+        self.secret = new_secret()
+        self.leaves = free_leaves(accounts)
+        count = len(self.leaves) // NODE_BYTES
+        self._members = array("q", [NO_MEMBER]) * count
+        self._even, self._odd = shuffled(count // 2), shuffled(count // 2)
+
+    def place(self, some: Holdings) -> PlacedHoldings:
+        """Give these accounts their places, and write their leaves."""
+        count, members = len(some.ids), self._members
+        slots_a = array("i", [2 * place for place in islice(self._even, count)])
+        slots_b = array("i", [2 * place + 1 for place in islice(self._odd, count)])
+        for number, slot_a, slot_b in zip(some.ids, slots_a, slots_b, strict=True):
+            members[slot_a] = members[slot_b] = number
+        placed = PlacedHoldings(some.ids, some.names, some.balances, slots_a, slots_b)
+        put(self.leaves, self.secret, placed)
+        return placed
+
+    def blocks(self) -> "list[array[int]]":
+        """The numbers of the accounts at the leaves of each block; `NO_MEMBER` where a leaf is free."""
+        return [
+            self._members[begin : begin + BLOCK_LEAVES]
+            for begin in range(0, len(self._members), BLOCK_LEAVES)
+        ]

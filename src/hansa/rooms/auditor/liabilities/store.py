@@ -12,8 +12,7 @@ import asyncpg
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal, ledger
 
-from .placement import Placed
-from .placing import NO_MEMBER
+from .placement import NO_MEMBER, Placed
 from .records import Commitment, Holdings, Origin, PlacedHoldings, StoredTree
 from .sum_tree import BLOCK_HEIGHT, BLOCK_LEAVES
 

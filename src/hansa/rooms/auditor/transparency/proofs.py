@@ -1,10 +1,15 @@
-"""Proofs and tiles out of the stored nodes, as of the published checkpoint, or the newest where it is too small."""
+"""Proofs and tiles out of the stored nodes, as of the published checkpoint, or the newest where it is too small.
 
+Tiles that this process has read before: a tile never changes, so it is read from the database once.
+"""
+
+from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
 
-from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa_verify.log import NOTE_MAX_CHARACTERS
 
 from . import merkle, store
@@ -12,6 +17,8 @@ from .errors import LeafUnknown, LogEmpty, TileUnknown
 
 TILE_WIDTH = 256
 TILE_HEIGHT = 8
+KEPT_MAX_BYTES = 16 * 1024 * 1024
+Tile = tuple[int | None, int, int | None]
 
 
 class Inclusion(msgspec.Struct, frozen=True):
@@ -141,3 +148,30 @@ async def _prove(tx: Tx, indexes: Sequence[int], size: int) -> dict[int, Inclusi
         index: Inclusion(index, size, [merkle.fold(leaves, hashes) for leaves in path])
         for index, path in paths.items()
     }
+
+
+class CachedTiles:
+    """Reads tiles, and keeps those that were asked for last within a bound of bytes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._kept: OrderedDict[Tile, bytes] = OrderedDict()
+        self._kept_bytes = 0
+
+    async def read(self, level: int | None, number: int, width: int | None) -> bytes:
+        """Return the tile of `proofs.read_tile`, from memory where kept. Raises: TileUnknown, Unavailable."""
+        tile = (level, number, width)
+        if tile in self._kept:
+            self._kept.move_to_end(tile)
+            return self._kept[tile]
+        content = await self._database.read_replicated(lambda tx: read_tile(tx, *tile))
+        self._kept_bytes += len(content) - len(self._kept.pop(tile, b""))
+        self._kept[tile] = content
+        while self._kept_bytes > KEPT_MAX_BYTES:
+            self._kept_bytes -= len(self._kept.popitem(last=False)[1])
+        return content
+
+
+TILES: Slot[CachedTiles] = Slot(
+    "auditor: tiles of the log", build=lambda runtime: CachedTiles(runtime.database)
+)

@@ -15,8 +15,8 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests
 
 from . import proofs
-from .cached_tiles import TILES, CachedTiles
 from .errors import ANY_ORIGIN, LeafUnknown, LogEmpty, TileUnknown
+from .proofs import TILES, CachedTiles
 from .schemas import ConsistencyOut, LeafProofOut
 
 Tiles = Annotated[CachedTiles, Depends(TILES.given)]

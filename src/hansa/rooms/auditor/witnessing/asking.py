@@ -3,6 +3,8 @@
 Each witness is asked by itself, a peer over mutual TLS; its answer is kept when its cosignature is valid. A witness that knows
 another size names it, and is asked once more with a proof from there. A checkpoint is published once a majority has cosigned
 it, or as many as the one before.
+
+The policy of the own log as text (C2SP tlog-policy): its key, its witnesses, and how many of them have to cosign.
 """
 
 import asyncio
@@ -32,7 +34,6 @@ from hansa_verify import (
 
 from . import store
 from .peer_logs import WITNESS_PATH, peer_witnesses
-from .policy import majority_of, policy_text
 from .records import Cosigned, LogWitness, Witness
 from .submission import written
 
@@ -45,6 +46,8 @@ LIMITS = CallLimits(seconds=10.0, body_bytes=16 * 1024)
 OK, CONFLICT = 200, 409
 AHEAD_MAX_SECONDS = 600
 SIZE_TYPE = "text/x.tlog.size"
+GROUP = "witnesses"
+_SUFFIX = {WITNESS_KEY: "", ML_DSA_WITNESS_KEY: "-ml-dsa-44"}
 
 
 def witnesses_of(settings: Settings) -> list[Witness]:
@@ -192,3 +195,29 @@ def _named_size(answer: Answer) -> int:
     except log.BadCheckpoint:
         pass
     raise _Declined(f"It answered with status {answer.status}.")
+
+
+def policy_text(log_keys: Sequence[VerifierKey], address: str, witnesses: Sequence[Witness]) -> str:
+    """A line for each key of the log and of each witness; the quorum is a majority of the witnesses, or none without any.
+
+    A witness with two keys is a group of which either is enough.
+    """
+    lines = [f"log {key.text} {address}" for key in log_keys]
+    names = []
+    for number, one in enumerate(witnesses, start=1):
+        members = [f"witness-{number}{_SUFFIX[key.kind]}" for key in one.keys]
+        lines += [
+            f"witness {name} {key.text} {one.address}" for name, key in zip(members, one.keys, strict=True)
+        ]
+        if len(members) > 1:
+            lines.append(f"group either-{number} any {' '.join(members)}")
+        names.append(members[0] if len(members) == 1 else f"either-{number}")
+    if not names:
+        return "\n".join([*lines, "quorum none"]) + "\n"
+    majority = majority_of(names)
+    return "\n".join([*lines, f"group {GROUP} {majority} {' '.join(names)}", f"quorum {GROUP}"]) + "\n"
+
+
+def majority_of(witnesses: Sequence[object]) -> int:
+    """How many of the witnesses are the quorum."""
+    return len(witnesses) // 2 + 1

@@ -6,13 +6,6 @@ from hansa.rooms.commerce.contracts.attestation_store import attestations_state
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.cross_registry_paid import end_by_decision
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
-from hansa.rooms.commerce.contracts.disputing import (
-    award,
-    close,
-    dispute,
-    held_for,
-    restore,
-)
 from hansa.rooms.commerce.contracts.errors import (
     ContractUnknown,
     DeadlinePassed,
@@ -50,7 +43,15 @@ from hansa.rooms.commerce.contracts.routes import router
 from hansa.rooms.commerce.contracts.rules import require_state
 from hansa.rooms.commerce.contracts.schemas import ContractIn, ContractOut, ProxyIn, SubmissionIn
 from hansa.rooms.commerce.contracts.store import counts, find
-from hansa.rooms.commerce.contracts.suspension import CONTRACTS_FOLLOW, CONTRACTS_OF_REVOKED
+from hansa.rooms.commerce.contracts.suspension import (
+    CONTRACTS_FOLLOW,
+    CONTRACTS_OF_REVOKED,
+    award,
+    close,
+    dispute,
+    held_for,
+    restore,
+)
 from hansa.rooms.commerce.contracts.transitions import require_in_time, take
 from hansa.rooms.commerce.contracts.work import submit
 

@@ -1,14 +1,19 @@
-"""Consequences for a contract when the transfer that pays a part of it to another registry is decided, in the commit of the decision."""
+"""Consequences for a contract when the transfer that pays a part of it to another registry is decided, in the commit of the decision.
+
+Units that a transfer to another registry paid for a contract that does not owe them: known to both parties, and evidence in a dispute.
+
+Only restores lead to it: a COMMIT comes to light of which this registry knew nothing when it paid the part again, or when the
+contract ended otherwise. Units that were committed are not taken back; the payee returns them by a transfer of its own.
+"""
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, transfers
 
-from . import automatic, payment_store, rules
+from . import automatic, events, payment_store, rules
 from .contract import Contract, Status
 from .cross_registry_payment import approve_paid_across
 from .records import PartPaid
-from .surplus import record_surplus
 from .suspension import end_of_revoked
 from .transitions import Act, move, schedule, take
 
@@ -52,3 +57,20 @@ async def _not_paid(tx: Tx, contract: Contract, code: str, settings: Settings) -
         await schedule(tx, waiting)
     elif waiting.due_at is not None:
         await automatic.try_again_or_fail(tx, waiting, code, settings)
+
+
+async def record_surplus(
+    tx: Tx, contract: Contract, part: PartPaid, decision: transfers.CrossingDecision
+) -> None:
+    """Record a payment that the contract does not owe, once; one that pays an approved part is none."""
+    assert decision.tx_id is not None
+    paid_by = {contract.payment_transfer, *(one.payment_transfer for one in contract.milestones)}
+    if decision.transfer_id in paid_by:
+        return
+    if not await payment_store.note_surplus(tx, decision.transfer_id, decision.tx_id):
+        return
+    payment = await transfers.find_payment(tx, decision.transfer_id)
+    assert payment is not None
+    act = Act("overpaid", None, part.milestone, note=str(decision.transfer_id))
+    event = events.overpaid(contract, part.milestone, payment.amount, decision)
+    await move(tx, contract, contract, act, event)

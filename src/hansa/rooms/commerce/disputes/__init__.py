@@ -7,7 +7,6 @@ from hansa.rooms.commerce.disputes.account_end import (
     require_unbound,
 )
 from hansa.rooms.commerce.disputes.award_routes import award_router
-from hansa.rooms.commerce.disputes.award_schemas import AwardOut, AwardReasonIn
 from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.dispute import (
@@ -21,7 +20,15 @@ from hansa.rooms.commerce.disputes.filing import file
 from hansa.rooms.commerce.disputes.pending_awards import approve_award, list_awards, reject_award
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
-from hansa.rooms.commerce.disputes.schemas import BundleOut, DisputeIn, DisputeOut, EvidenceIn, RulingIn
+from hansa.rooms.commerce.disputes.schemas import (
+    AwardOut,
+    AwardReasonIn,
+    BundleOut,
+    DisputeIn,
+    DisputeOut,
+    EvidenceIn,
+    RulingIn,
+)
 from hansa.rooms.commerce.slash_bond import (
     SLASH_BOND,
     BondSlash,

@@ -13,10 +13,9 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms import agents, ledger
 
 from . import errors
-from .award_schemas import AwardOut, AwardReasonIn
 from .dispute import AwardFilter, AwardStatus
 from .pending_awards import approve_award, list_awards, reject_award
-from .schemas import BIGINT_MAX
+from .schemas import BIGINT_MAX, AwardOut, AwardReasonIn
 
 PAGE_DEFAULT, PAGE_MAX = 50, 200
 

@@ -1,23 +1,40 @@
-"""An agent files a dispute. One about a contract stops the contract in the same commit."""
+"""An agent files a dispute. One about a contract stops the contract in the same commit.
+
+Payment that a complaint is about: a contract, a payment token or a transaction leads to the same one.
+
+Tokens and transactions that have ended are only read, because they do not change any more; a contract is locked, because a dispute changes it.
+
+A party adds evidence, as long as the dispute is open.
+"""
 
 from datetime import timedelta
+from uuid import UUID
 
 import msgspec
 
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Forbidden
-from hansa.foundation.values.money import Minor, parse_amount
-from hansa.rooms import agents, journal, transfers
-from hansa.rooms.commerce import contracts
+from hansa.foundation.values.money import ZERO, Minor, parse_amount
+from hansa.rooms import agents, journal, ledger, transfers
+from hansa.rooms.commerce import contracts, payments
 
-from . import deposits, recorded, rules, store
-from .dispute import Complaint, Dispute, Piece
-from .errors import DefendantUnknown, DisputeExists, TooManyDisputes
-from .moves import schedule
+from . import deposits, moves, rules, store
+from .dispute import Complaint, Dispute, Funds, Piece, Subject
+from .errors import (
+    DefendantUnknown,
+    DisputeExists,
+    PayerOnly,
+    PaymentNotEnded,
+    PaymentUnknown,
+    TooManyDisputes,
+    TooMuchEvidence,
+)
+from .funds import funds_of
+from .moves import schedule, take
 from .reading import with_evidence
-from .subjects import find_subject
 
 
 class Malpractice(msgspec.Struct, frozen=True):
@@ -51,7 +68,7 @@ async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     await store.add_evidence(tx, dispute.id, complaint.complainant_did, complaint.evidence)
     if subject is not None and subject.contract is not None:
         await contracts.dispute(tx, subject.contract, dispute.id, complaint.complainant_did)
-    await journal.append(tx, recorded.filed(dispute, settings.settlement_currency))
+    await journal.append(tx, moves.filed(dispute, settings.settlement_currency))
     if not await transfers.is_foreign(tx, complaint.complainant_did, settings):
         due = rules.deposit_due(complaint, subject, deposits.policy_of(settings))
         dispute = await deposits.make(tx, dispute, due, settings)
@@ -90,3 +107,88 @@ async def _lock_parties(tx: Tx, complaint: Complaint, settings: Settings) -> Non
             raise DefendantUnknown
         if did == complaint.complainant_did and (owned is None or owned[1] != "active"):
             raise Forbidden("The agent is not active.")
+
+
+async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subject | None:
+    """The subject of a complaint; None where it names none.
+
+    Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, contracts.DeadlinePassed,
+    NothingSubmitted, PaymentNotEnded, PayerOnly, TooLate.
+    """
+    window = timedelta(hours=settings.dispute_window_hours)
+    if complaint.contract_id is not None:
+        return await _contract(tx, complaint, complaint.contract_id, window)
+    if complaint.token_id is not None:
+        return await _token(tx, complaint, complaint.token_id, window)
+    if complaint.tx_id is not None:
+        return await _transaction(tx, complaint, complaint.tx_id, window)
+    return None
+
+
+async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: timedelta) -> Subject:
+    contract = await contracts.take(tx, contract_id)
+    if complaint.complainant_did not in contract.parties:
+        raise contracts.ContractUnknown
+    rules.require_parties(complaint, contract.parties)
+    overpaid_at = await contracts.overpaid_at(tx, contract_id)
+    if complaint.complainant_did == contract.provider_did:
+        rules.require_submitted(is_stated=await contracts.is_last_submission_stated(tx, contract_id))
+    rules.require_disputable(contract, window, overpaid_at)
+    await contracts.require_in_time(tx, contract)
+    funds = await funds_of(tx, contract)
+    return rules.subject_of(contract, funds, await contracts.rulings_about(tx, contract_id))
+
+
+async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta) -> Subject:
+    token = await payments.token_of_id(tx, token_id)
+    if token is None or complaint.complainant_did not in (token.caller, token.payee):
+        raise PaymentUnknown
+    if token.tx_id is not None and (contract_id := await contracts.paid_by(tx, token.tx_id)) is not None:
+        return await _contract(tx, complaint, contract_id, window)
+    rules.require_parties(complaint, (token.caller, token.payee))
+    if token.ended_at is None:
+        raise PaymentNotEnded(
+            f"The payment token is {token.status}; a dispute may be filed when it has ended."
+        )
+    if token.tx_id is None and not await payments.was_used(tx, token.id):
+        raise PaymentNotEnded("The payment token was never used and paid nothing.")
+    rules.require_recent(token.ended_at + window, await clock.now(tx))
+    return Subject(
+        f"token:{token.id}",
+        token.caller,
+        token.paid,
+        token.fee or ZERO,
+        Funds(ZERO if token.tx_id is None else token.paid, ZERO),
+        token_id=token.id,
+        tx_id=token.tx_id,
+    )
+
+
+async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedelta) -> Subject:
+    paid = await ledger.find_payment(tx, tx_id) or await ledger.find_payment_abroad(tx, tx_id)
+    if paid is None or complaint.complainant_did not in (paid.payer, paid.payee):
+        raise PaymentUnknown
+    if (contract_id := await contracts.paid_by(tx, tx_id)) is not None:
+        return await _contract(tx, complaint, contract_id, window)
+    if (token := await payments.token_of_payment(tx, tx_id)) is not None:
+        return await _token(tx, complaint, token.id, window)
+    rules.require_parties(complaint, (paid.payer, paid.payee))
+    if complaint.complainant_did != paid.payer:
+        raise PayerOnly
+    rules.require_recent(paid.recorded_at + window, await clock.now(tx))
+    return Subject(
+        f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, Funds(paid.amount, ZERO), tx_id=tx_id
+    )
+
+
+async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, piece: Piece) -> Dispute:
+    """Add a piece of evidence. Raises: DisputeUnknown, EvidenceClosed, TooMuchEvidence."""
+    dispute, _ = await take(tx, dispute_id)
+    rules.require_seen(dispute, agent.did)
+    rules.require_evidence_open(dispute)
+    given = [one.piece for one in (await with_evidence(tx, dispute)).evidence if one.by == agent.did]
+    if not rules.has_room_for(given, piece):
+        raise TooMuchEvidence
+    await store.add_evidence(tx, dispute.id, agent.did, [piece])
+    await journal.append(tx, moves.evidence_added(dispute, agent.did))
+    return await with_evidence(tx, dispute)

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import agents, ledger
 
-from . import recorded, rules, store
+from . import moves, rules, store
 from .dispute import AwardFilter, AwardStatus, Dispute
 from .moves import move, take
 
@@ -42,7 +42,7 @@ async def approve_award(tx: Tx, administrator: Developer, dispute_id: int, setti
     (minted,) = await ledger.apply(tx, [order], book)
     await ledger.require_backed(tx, book)
     after = _decided(dispute, AwardStatus.APPROVED, administrator, None)
-    return await move(tx, dispute, after, recorded.compensated(dispute, minted, settings.settlement_currency))
+    return await move(tx, dispute, after, moves.compensated(dispute, minted, settings.settlement_currency))
 
 
 async def reject_award(tx: Tx, administrator: Developer, dispute_id: int, reason: str) -> Dispute:

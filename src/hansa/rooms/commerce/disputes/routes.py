@@ -34,8 +34,7 @@ from . import errors
 from .bundle import proposal_for, signed_bundle
 from .deciding import Ordered, open_voting, rule
 from .dispute import DisputeFilter, DisputeStatus
-from .evidence import add_evidence
-from .filing import file, file_malpractice
+from .filing import add_evidence, file, file_malpractice
 from .reading import list_disputes, read_dispute, reader_of
 from .schemas import (
     BIGINT_MAX,

@@ -1,4 +1,4 @@
-"""Shapes of disputes. Amounts are decimal strings."""
+"""Shapes of disputes and of awards. Amounts are decimal strings."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -38,12 +38,12 @@ TEXT_MAX_CHARACTERS = 2000
 URI_MAX_CHARACTERS = 2048
 PIECES_MAX = 20
 BIGINT_MAX = 2**63 - 1
-
 Did = Annotated[str, Field(min_length=10, max_length=DID_MAX_CHARACTERS, pattern=r"^did:[a-z0-9]+:\S+$")]
 ContractId = Annotated[int, Field(strict=True, ge=1, le=BIGINT_MAX)]
 TransactionId = Annotated[str, Field(pattern=r"^tx-[0-9]{1,18}$", examples=["tx-42"])]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_MAX_CHARACTERS, pattern=r"\S")]
 AttestationId = Annotated[str, Field(min_length=1, max_length=128)]
+REASON_MAX_CHARACTERS = 500
 
 
 class EvidenceIn(RequestBody):
@@ -310,3 +310,51 @@ def _amount_of(text: str | None) -> Minor:
 
 def _text_of(amount: Minor | None) -> str | None:
     return None if amount is None else format_amount(amount)
+
+
+class AwardReasonIn(RequestBody):
+    """Reason for which an award is rejected; stored in the audit log."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX_CHARACTERS, pattern=r"\S")]
+
+
+class AwardOut(LazyModel):
+    """The part of a compensation that no slash covers. Another administrator than that of the ruling decides."""
+
+    dispute_id: int
+    complainant_did: str
+    defendant_did: str
+    paid: str | None = Field(description="Units that the payer had paid when the dispute was filed.")
+    compensation_amount: str = Field(description="Compensation that the ruling ordered.")
+    slash_applied: str = Field(description="Units that the ruling destroyed; as many were issued with it.")
+    amount: str = Field(description="Units that wait for the decision, or waited for it.")
+    status: AwardStatus
+    note: str | None = Field(description="Note of the ruling.")
+    ruled_by: int = Field(description="Developer id of the administrator who ruled.")
+    ruled_at: datetime
+    decided_by: int | None
+    decided_at: datetime | None
+    reason: str | None = Field(description="Reason of a rejection.")
+
+    @classmethod
+    def of(cls, dispute: Dispute) -> "AwardOut":
+        """The form of the award of a dispute."""
+        assert dispute.award_status is not None
+        assert dispute.ruled_by is not None
+        assert dispute.closed_at is not None
+        return cls(
+            dispute_id=dispute.id,
+            complainant_did=dispute.complainant_did,
+            defendant_did=dispute.defendant_did,
+            paid=None if dispute.paid_amount is None else format_amount(Minor(dispute.paid_amount)),
+            compensation_amount=format_amount(dispute.compensation_amount),
+            slash_applied=format_amount(dispute.slash_applied),
+            amount=format_amount(dispute.award_amount),
+            status=dispute.award_status,
+            note=dispute.note,
+            ruled_by=dispute.ruled_by,
+            ruled_at=dispute.closed_at,
+            decided_by=dispute.award_decided_by,
+            decided_at=dispute.award_decided_at,
+            reason=dispute.award_reason,
+        )

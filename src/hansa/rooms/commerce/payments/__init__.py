@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service
-from hansa.rooms.commerce.payments.cross_registry_settlement import begin_within, end_by_decision
+from hansa.rooms.commerce.payments.ending import expire_due_tokens
 from hansa.rooms.commerce.payments.errors import (
     PayeeNotAdmitted,
     PriceNotPayable,
@@ -23,7 +23,6 @@ from hansa.rooms.commerce.payments.reading import (
     was_used,
 )
 from hansa.rooms.commerce.payments.receipt import signed_receipt
-from hansa.rooms.commerce.payments.release import expire_due_tokens
 from hansa.rooms.commerce.payments.routes import hot_router, router
 from hansa.rooms.commerce.payments.rules import (
     OPEN,
@@ -51,13 +50,14 @@ from hansa.rooms.commerce.payments.settlement_worker import (
     HAS_OVERDUE,
     SETTLEMENTS,
     Settlements,
+    begin_within,
+    end_by_decision,
     end_overdue,
     resume_settlements,
 )
 from hansa.rooms.commerce.payments.store import HAS_DUE
 from hansa.rooms.commerce.payments.store import named as named_tokens
-from hansa.rooms.commerce.payments.verified_token_cache import VerifiedTokenCache
-from hansa.rooms.commerce.payments.verify import VERIFIER, Verifier
+from hansa.rooms.commerce.payments.verify import VERIFIER, VerifiedTokenCache, Verifier
 
 JOBS: tuple[JobKind, ...] = (
     scheduled("payments: expire tokens", 60, expire_due_tokens, HAS_DUE),

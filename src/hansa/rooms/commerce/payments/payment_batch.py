@@ -22,7 +22,7 @@ from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Sett
 from .rules import Token
 from .settle import SettleOrder
 from .stored_answer import AuthorizeAnswer
-from .verified_token_cache import VERIFIED_TOKENS
+from .verify import VERIFIED_TOKENS
 
 
 class PaymentBatch:

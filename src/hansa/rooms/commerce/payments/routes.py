@@ -45,13 +45,12 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .authorize import PERMISSION, require_payee
-from .firm_quote import count_firm, require_firm, sign_quote
+from .ending import release, release_by_id
 from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
-from .quote import Quote, quote
+from .quote import Quote, count_firm, quote, require_firm, sign_quote
 from .quote_schemas import QuoteOut
 from .reading import list_tokens
-from .release import release, release_by_id
 from .rules import Status
 from .schemas import (
     AuthorizeIn,

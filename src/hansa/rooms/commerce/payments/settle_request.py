@@ -11,7 +11,7 @@ from hansa.rooms import agents, ledger, transfers
 
 from . import rules
 from .authorize import Authorized, Presented, authorize
-from .firm_quote import read_quote
+from .quote import read_quote
 from .rules import Token, Verdict
 from .settle import SettleOrder, settle
 from .settlement_worker import Settlements

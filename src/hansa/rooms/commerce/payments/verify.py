@@ -3,6 +3,10 @@
 Verifications of one process that come at the same moment share one statement. Known and unknown tokens take the same
 statements. A second statement is sent beside the first as soon as as many wait as are under way: a token that is verified again need
 not wait until the first uses of another statement are on the disk.
+
+Cache of the tokens that a process verified: their settlement need not look them up.
+
+Only members of a token that never change are relied on. Whether it is still open is judged in the commit that settles it.
 """
 
 import asyncio
@@ -15,13 +19,17 @@ from hansa.foundation.plumbing.storage.batch_loader import let_requests_arrive
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
-from .release import expire
+from .ending import expire
 from .rules import Token, VerifyOrder
 from .store import Verified
-from .verified_token_cache import VERIFIED_TOKENS
 
 BATCH_MAX = 500
 BATCHES_MAX = 2
+
+# About 5 MB; beyond it the oldest are looked up again.
+KNOWN_MAX = 5000
+
+
 """How many are under way at a time."""
 # Fewer do not justify a statement and a commit of their own beside another one.
 FEWEST_BESIDE = 16
@@ -111,6 +119,28 @@ class Verifier:
                 self._known.note(token_sha256, found.token)
         return verified
 
+
+class VerifiedTokenCache:
+    """Tokens by their hash, each until it is settled."""
+
+    def __init__(self, most: int = KNOWN_MAX) -> None:
+        self._most = most
+        self._tokens: dict[bytes, Token] = {}
+
+    def note(self, token_sha256: bytes, token: Token) -> None:
+        """Keep a token as it was read."""
+        if len(self._tokens) >= self._most and token_sha256 not in self._tokens:
+            del self._tokens[next(iter(self._tokens))]
+        self._tokens[token_sha256] = token
+
+    def take(self, token_sha256: bytes) -> Token | None:
+        """Remove a token from the cache and return it; the next request reads the row of the database."""
+        return self._tokens.pop(token_sha256, None)
+
+
+VERIFIED_TOKENS: Slot[VerifiedTokenCache] = Slot(
+    "commerce: tokens that this process verified", build=lambda _: VerifiedTokenCache()
+)
 
 VERIFIER: Slot[Verifier] = Slot("commerce: verifier of payment tokens", build=Verifier)
 

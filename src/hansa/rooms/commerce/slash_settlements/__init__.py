@@ -1,10 +1,9 @@
 """Settlements: slashes of agents of other registries, asked for there, and those that others ask for here."""
 
 from .abandoning import end_with
-from .awarding import Awarded, begin_award
+from .awarding import Awarded, begin_award, paid_before
 from .beginning import RuledAbroad, begin, peer_of_party
 from .channel import SETTLEMENTS_OUTBOX, SIGNED_VERDICT
-from .paid_awards import paid_before
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth
 from .slashing import SLASHING_JOBS

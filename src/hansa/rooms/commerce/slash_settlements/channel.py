@@ -16,11 +16,10 @@ from hansa.rooms import federation, transfers
 from hansa.rooms.commerce.slash_bond import SLASH_BOND
 
 from . import envelope, store
-from .awarding import take_award
+from .awarding import PresentedAward, take_award, take_paid
 from .envelope import Confirmation, Message, Paid, SettlementRequest, SignedAward, SignedReceipt
 from .inbox import Sent, take_outcome, take_receipt, take_request
 from .opening import Request
-from .paid_awards import PresentedAward, take_paid
 from .records import Kept
 from .settlement import Direction, Outcome, Receipt, Settlement
 

@@ -1,6 +1,15 @@
-"""Take a message of a peer about a settlement in: row, event and units in one transaction."""
+"""Take a message of a peer about a settlement in: row, event and units in one transaction.
 
+Payments that a slash of a peer may rest on without an administrator (Specification 6 W 19).
+
+- A token or a contract that this complainant paid to this defendant, by a transfer that this registry credited itself. A plain transfer
+  is no payment: anybody can send one to a stranger.
+- The slash is at most the paid amount. A payment is used once, whichever number its dispute has (`commerce_slashed_payment`).
+"""
+
+from collections.abc import Sequence
 from fractions import Fraction
+from uuid import UUID
 
 import msgspec
 
@@ -11,16 +20,20 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT, Minor, format_amount, parse_amount
 from hansa.rooms import agents, federation, journal, ledger, transfers
+from hansa.rooms.commerce import contracts
 
-from . import defendant_payments, store
 from . import settlement as protocol
+from . import store
 from .envelope import Confirmation, SignedReceipt
 from .opening import Request, admit, is_signed_verdict, open_settlement
 from .records import Kept
-from .settlement import Direction, Outcome, Settlement, Status
+from .settlement import Claim, Direction, Outcome, Settlement, Status
 
 SLASHES = "commerce: slashes for peers"
 AUTO_APPROVED_IN_A_DAY = Fraction(10)
+TRANSFER, CONTRACT = "transfer:", "contract:"
+
+
 """Of a peer, as a multiple of its auto_slash_max_avt."""
 
 
@@ -67,7 +80,7 @@ async def order_slash(tx: Tx, settlement_id: int) -> None:
     """Let the slash be applied once the transaction has committed; no other slash rests on the same payment."""
     stored = await store.find(tx, settlement_id)
     assert stored is not None
-    await defendant_payments.use(tx, stored)
+    await use(tx, stored)
     await jobs.enqueue(tx, SLASHES, str(settlement_id), {"settlement_id": settlement_id})
 
 
@@ -196,7 +209,7 @@ async def _is_auto_approved(tx: Tx, request: Request) -> bool:
         return False
     if await store.approved_in_a_day(tx, peer.spiffe_id) + claim.amount > most * AUTO_APPROVED_IN_A_DAY:
         return False
-    paid = await defendant_payments.unused_amount(tx, peer.spiffe_id, peer.ledger_id, claim, request.payment)
+    paid = await unused_amount(tx, peer.spiffe_id, peer.ledger_id, claim, request.payment)
     return claim.amount <= paid
 
 
@@ -249,3 +262,45 @@ def minted(after: Settlement, done: Compensated, settings: Settings) -> DisputeC
         counterparty_frame=done.frame,
         counterparty_tx_id=after.peer_tx_id,
     )
+
+
+async def unused_amount(tx: Tx, peer: str, frame: str, claim: Claim, payment: str | None) -> int:
+    """Units that were paid under this name of a peer, and on which no slash rests yet; minor units of this registry."""
+    paid = await _paid(tx, peer, frame, claim, payment)
+    used = await store.used(tx, peer, [one.transfer_id for one in paid])
+    return sum(one.amount for one in paid if one.transfer_id not in used)
+
+
+async def use(tx: Tx, kept: Kept) -> None:
+    """The slash of this settlement rests on the payment that the peer named."""
+    settlement = kept.settlement
+    paid = await _paid(tx, kept.peer, kept.frame, settlement.claim, settlement.payment)
+    await store.use(tx, kept.peer, kept.settlement_id, [one.transfer_id for one in paid])
+
+
+async def _paid(
+    tx: Tx, peer: str, frame: str, claim: Claim, payment: str | None
+) -> list[transfers.PaymentReceived]:
+    found = await transfers.payments_received(tx, peer, _transfers(payment, frame))
+    parties = (claim.complainant_did, claim.defendant_did)
+    return [one for one in found if (one.sender_did, one.receiver_did) == parties]
+
+
+def _transfers(payment: str | None, frame: str) -> Sequence[UUID]:
+    """The transfers that a name of a payment means: that of a token, or those of the parts of a contract."""
+    if payment is None:
+        return ()
+    if payment.startswith(TRANSFER):
+        return _id(payment.removeprefix(TRANSFER))
+    number, _, created_at = payment.removeprefix(CONTRACT).partition(":")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= contracts.DIGITS_MAX
+    if not payment.startswith(CONTRACT) or not is_number:
+        return ()
+    return contracts.names_of_parts(frame, int(number), created_at)
+
+
+def _id(text: str) -> Sequence[UUID]:
+    try:
+        return (UUID(text),)
+    except ValueError:
+        return ()

@@ -1,19 +1,25 @@
-"""Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach."""
+"""Apply a slash that another registry asked for and that was approved: the bond first, then liquid units as far as they reach.
 
+Destroy units of a defendant here: its bond first, then liquid units as far as they reach.
+"""
+
+import msgspec
+
+from hansa.foundation.events import DisputeSlash
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, sweep_of
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.money import Minor
-from hansa.rooms import ledger, transfers
-from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
+from hansa.foundation.values.money import ZERO, Minor, format_amount
+from hansa.rooms import journal, ledger, transfers
+from hansa.rooms.commerce.slash_bond import SLASH_BOND, BondSlash, SlashBond
 
 from . import settlement as protocol
 from . import store
-from .destroying import Slash, destroy, record_slash
 from .inbox import SLASHES
-from .settlement import Direction, Status
+from .records import Kept
+from .settlement import Claim, Direction, Status
 
 EXPIRED_AT_ONCE = 500
 SWEEP_SECONDS = 60.0
@@ -65,6 +71,59 @@ async def expire_overdue(tx: Tx) -> None:
 
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:
     await apply_slash(tx, job.payload["settlement_id"], SLASH_BOND.of(runtime), runtime.settings)
+
+
+class Slash(msgspec.Struct, frozen=True):
+    """How much is destroyed at most; minor units. `reference` is used once in the ledger."""
+
+    claim: Claim
+    most: Minor
+    reference: str
+
+
+class Destroyed(msgspec.Struct, frozen=True):
+    """Destroyed units; `tx_id` is None where there were none."""
+
+    claim: Claim
+    from_bond: Minor
+    from_liquid: Minor
+    bond_tx_id: int | None
+    tx_id: int | None
+
+    @property
+    def amount(self) -> Minor:
+        """In all."""
+        return Minor(self.from_bond + self.from_liquid)
+
+
+async def destroy(tx: Tx, slash: Slash, slash_bond: SlashBond, settings: Settings) -> Destroyed:
+    """Destroy them, once for each reference."""
+    did = slash.claim.defendant_did
+    bond = await slash_bond(tx, BondSlash(did, slash.most, f"{slash.reference}:bond"), settings)
+    liquid, tx_id = ZERO, None
+    if rest := Minor(slash.most - bond.amount):
+        order = ledger.orders.destroy(did, rest, slash.reference, at_most=True)
+        (done,) = await ledger.apply(tx, [order], ledger.Book.of(settings))
+        liquid, tx_id = (done.moved, done.tx_id) if done.tx_id is not None else (ZERO, None)
+    return Destroyed(slash.claim, bond.amount, liquid, bond.tx_id, bond.tx_id if tx_id is None else tx_id)
+
+
+async def record_slash(tx: Tx, kept: Kept, done: Destroyed) -> None:
+    """Write the event of the units destroyed for a settlement."""
+    assert done.tx_id is not None
+    slashed = DisputeSlash(
+        did=done.claim.defendant_did,
+        dispute_id=done.claim.dispute_id,
+        amount=format_amount(done.amount),
+        from_bond=format_amount(done.from_bond),
+        from_liquid=format_amount(done.from_liquid),
+        currency=done.claim.currency,
+        tx_id=done.tx_id,
+        bond_tx_id=done.bond_tx_id,
+        settlement_id=kept.settlement_id,
+        counterparty_frame=kept.frame,
+    )
+    await journal.append(tx, slashed)
 
 
 SLASHING_JOBS = (

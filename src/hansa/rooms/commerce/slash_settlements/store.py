@@ -1,10 +1,13 @@
-"""Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are."""
+"""Every SQL statement of settlements. A settlement is locked before agents, bonds and accounts are.
+
+The SQL of payments on which slashes of peers rest.
+"""
 
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import asyncpg
 import msgspec
@@ -21,10 +24,16 @@ CHAIN_ENTRY = "slash_settled"
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 600
 SHOWN_MAX_CHARACTERS = 500_000
+_USED = "SELECT transfer_id FROM commerce_slashed_payment WHERE peer = $1 AND transfer_id = ANY ($2)"
+_USE = """
+INSERT INTO commerce_slashed_payment (peer, transfer_id, settlement_id) SELECT $1, id, $2 FROM unnest($3::uuid[]) AS id
+ON CONFLICT DO NOTHING
+"""
+
+
 """Of an award that was paid: a message with it inside is a message that the other registry reads."""
 UNCOLLECTED_PAUSE_SECONDS = 86_400
 """The longest pause where the defendant had nothing left: units that come later are collected within a day."""
-
 _ADD = """
 INSERT INTO commerce_settlement (direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status,
   auto_approved, compensation, reason, message, expires_at, decided_at, next_at, rate_own, rate_foreign, slashed_amount, payment)
@@ -32,7 +41,6 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14
   CASE WHEN $9 <> 'PENDING_SLASH' THEN clock_timestamp() END, CASE WHEN $15 THEN clock_timestamp() END, $16, $17, $18, $19)
 RETURNING settlement_id
 """
-
 _WRITE = """
 UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4, reason = $5, is_closed = $6,
   tx_id = coalesce($7, tx_id), outcome = coalesce($8, outcome), compensated = coalesce($9, compensated),
@@ -42,7 +50,6 @@ UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4
   uncollected_since = CASE WHEN $2 NOT IN ('SLASHED', 'SETTLED') THEN uncollected_since END, amount = $11, compensation = $12
 WHERE settlement_id = $1
 """
-
 _TAKE_DUE = f"""
 UPDATE commerce_settlement SET tries = tries + 1, next_at = clock_timestamp()
   + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16),
@@ -51,50 +58,41 @@ WHERE settlement_id IN (SELECT settlement_id FROM commerce_settlement
   WHERE peer = $1 AND direction = $2 AND next_at <= clock_timestamp() ORDER BY next_at LIMIT $3 FOR UPDATE)
 RETURNING *
 """  # noqa: S608
-
 _REOPEN = """
 UPDATE commerce_settlement SET next_at = clock_timestamp(), tries = 0
 WHERE peer = $1 AND is_closed AND (direction = 'outgoing' OR status = 'SETTLED' AND (direction = 'awarded'
     OR direction = 'owed' AND payment IS NOT NULL AND length(message) <= $2))
   AND written_off_reason IS NULL
 """
-
 # Of this dispute, or of the same payment under another number.
 _ABOUT = """
 SELECT * FROM commerce_settlement WHERE peer = $1 AND direction = $2
   AND (dispute_id = $3 OR complainant_did = $4 AND payment = $5) ORDER BY status = 'SETTLED' DESC, dispute_id LIMIT 1 FOR UPDATE
 """
-
 _SLASHED_BEFORE = """
 SELECT * FROM commerce_settlement WHERE peer = $1 AND direction = 'incoming' AND dispute_id <> $2 AND complainant_did = $3
   AND defendant_did = $4 AND payment = $5 AND status IN ('SLASHED', 'SETTLED') ORDER BY dispute_id LIMIT 1
 """
-
 _SHOW = """
 UPDATE commerce_settlement SET next_at = clock_timestamp() + make_interval(secs => $2), tries = 0
 WHERE settlement_id = $1 AND payment IS NOT NULL AND length(message) <= $3 AND written_off_reason IS NULL
 """
-
 _COMPENSATED_BEFORE = """
 SELECT coalesce(sum(s.compensation), 0)::bigint FROM commerce_settlement s
 WHERE s.direction = 'awarded' AND s.payment = ANY($1) AND s.status = 'SETTLED'
   AND NOT EXISTS (SELECT FROM commerce_dispute d WHERE d.id = s.dispute_id AND d.status = 'CLOSED')
 """
-
 _NOTE_UNCOLLECTED = """
 UPDATE commerce_settlement SET uncollected_since = coalesce(uncollected_since, clock_timestamp()) WHERE settlement_id = $1
 """
-
 _WRITE_OFF = """
 UPDATE commerce_settlement SET written_off_reason = $2, next_at = NULL
 WHERE settlement_id = $1 AND direction IN ('outgoing', 'owed') AND is_closed AND uncollected_since IS NOT NULL AND written_off_reason IS NULL
 """
-
 _APPROVED_OF_DAY = """
 SELECT coalesce(sum(amount), 0) FROM commerce_settlement
 WHERE peer = $1 AND auto_approved AND decided_at > clock_timestamp() - interval '24 hours'
 """
-
 # All but the messages, each of which may have some hundred kilobytes.
 _LIST = """
 SELECT settlement_id, direction, peer, frame, dispute_id, defendant_did, complainant_did, amount, currency, status, auto_approved,
@@ -104,25 +102,19 @@ FROM commerce_settlement
 WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 ORDER BY settlement_id DESC LIMIT $3 OFFSET $4
 """
-
 _COUNT = """
 SELECT count(*) FROM commerce_settlement
 WHERE ($1::text IS NULL OR direction = $1) AND ($2::text IS NULL OR status = $2)
 """
-
 _REFUSED = """
 SELECT count(*) FROM (
   SELECT FROM commerce_settlement WHERE peer = $1 AND direction IN ('incoming', 'owed') AND status = 'FAILED' LIMIT $2) AS kept
 """
 
-
 _PEERS_DUE = "SELECT DISTINCT peer FROM commerce_settlement WHERE next_at <= clock_timestamp()"
-
 HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
 """Whether a peer is to be sent something now."""
-
 _UNDECIDED = "(status = 'PENDING_SLASH' OR status = 'SLASHING' AND direction = 'outgoing')"
-
 HAS_OVERDUE = Question(
     f"SELECT EXISTS (SELECT FROM commerce_settlement WHERE {_UNDECIDED} AND expires_at <= clock_timestamp())"  # noqa: S608
 )
@@ -350,3 +342,13 @@ async def keep_verdict(tx: Tx, settlement_id: int, verdict: str) -> None:
         settlement_id,
         verdict,
     )
+
+
+async def used(tx: Tx, peer: str, transfer_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of the payments on which a slash rests."""
+    return frozenset(row["transfer_id"] for row in await tx.fetch(_USED, peer, list(transfer_ids)))
+
+
+async def use(tx: Tx, peer: str, settlement_id: int, transfer_ids: Sequence[UUID]) -> None:
+    """Let the slash of a settlement rest on these payments."""
+    await tx.execute(_USE, peer, settlement_id, list(transfer_ids))

@@ -17,8 +17,7 @@ from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, Minor
 from hansa.rooms.commerce.payments import Token
 from hansa.rooms.ledger import InsufficientBalance
 
-from .networks import DOMAIN_VERSION, SCHEME, Networks
-from .typed_data import authorization_digest
+from .networks import DOMAIN_VERSION, SCHEME, Networks, authorization_digest
 
 VERSION = 2
 AMOUNT_MAX = AMOUNT_MAX_UNITS * UNIT

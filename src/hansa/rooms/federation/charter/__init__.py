@@ -10,15 +10,20 @@ from .card_publication import SwapTerms, detached_signature, publish_card_with_f
 from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
-from .card_schemas import RegistryCard, RegistryCardEdited
 from .card_store import CardVersion
 from .errors import CardUnsigned, KeyDoesNotOpen
-from .found import initialize_keys, replace_sealed_key, require_present_key
-from .reading import all_keys, published_keys
 from .records import RegistryKey, SigningKey
-from .rotate import rotate_key
+from .registry_keys import (
+    all_keys,
+    initialize_keys,
+    published_keys,
+    replace_sealed_key,
+    require_present_key,
+    rotate_key,
+)
 from .routes import admin_router, root_router, router
 from .rules import GRACE, registry_id_of
+from .schemas import RegistryCard, RegistryCardEdited
 from .signatory import SEALED_REGISTRY_KEYS, SIGNATORY, Signatory, present_signing_key
 from .well_known import well_known_router
 

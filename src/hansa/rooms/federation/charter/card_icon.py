@@ -28,10 +28,10 @@ from hansa.foundation.values.errors import (
 from .card_content import ICON_AT
 from .card_editing import CardEditor, read_editable, set_icon
 from .card_reading import read_icon
-from .card_schemas import RegistryCardEdited
 from .errors import IconUnusable, KeyDoesNotOpen
 from .icon_png import MAGIC as PNG_MAGIC
 from .icon_png import SIDE_MAX, NotAnImage, rewritten_png
+from .schemas import RegistryCardEdited
 
 ICON_MAX_BYTES = 500_000
 MEMBER = "file"

@@ -17,7 +17,6 @@ from .card_content import SCHEMA_AT
 from .card_editing import CardEditor, edit_card, read_editable, read_editable_version
 from .card_reading import LAST_AUDIT, ReadLastAudit, has_card, read_card, read_card_version
 from .card_schema import published_schema
-from .card_schemas import RegistryCard, RegistryCardEdited, RegistryCardIn, RegistryCardSchema
 from .errors import (
     CardBlockLocked,
     CardMemberInvalid,
@@ -26,6 +25,7 @@ from .errors import (
     KeyDoesNotOpen,
 )
 from .routes import CACHED
+from .schemas import RegistryCard, RegistryCardEdited, RegistryCardIn, RegistryCardSchema
 
 CARD_AT = "/.well-known/registry-card.json"
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}

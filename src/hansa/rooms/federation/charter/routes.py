@@ -11,8 +11,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
-from .reading import all_keys, published_keys
-from .rotate import rotate_as_administrator
+from .registry_keys import all_keys, published_keys, rotate_as_administrator
 from .schemas import RegistryJwks, RegistryKeyHistory, RegistryKeyRotationIn, RotatedKey
 
 CACHED = "public, max-age=300, stale-while-revalidate=600"

@@ -1,8 +1,7 @@
 """Crossing: the conditions under which money crosses to or from another registry."""
 
 from .errors import AgentBlocked, LicenceRequired, PeerPaused, PeerSuspended
-from .licence_round import refresh_licences
-from .operator_round import OPERATOR_LICENCE
+from .licence_round import OPERATOR_LICENCE, refresh_licences
 from .require import require_may_cross, require_not_blocked
 
 __all__ = [

@@ -6,9 +6,8 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 
 from . import store
-from .did_holder import RETRY_SECONDS, digest_of
 from .errors import DidNotConfirmed, DidRefused
-from .learning import learn_holders
+from .operator_claims import RETRY_SECONDS, digest_of, learn_holders
 from .store import Claim
 
 

@@ -1,7 +1,6 @@
 """Invitations: by which two registries become peers in two commands."""
 
-from .accepted import AcceptedOut
-from .accepting import accept
+from .accepting import AcceptedOut, accept
 from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, SignedInvitation, invite
 from .routes import invitations_admin_router, invitations_router
 

@@ -2,6 +2,8 @@
 
 Each step can be repeated: after a lost answer or a crash the same command goes on where the last one ended. An operator registry
 that accepts an invitation of its frame receives its certificates with the answer, and takes them in the commit that writes the peer.
+
+Result of the acceptance of an invitation: the peer, and whether it reaches this registry in turn.
 """
 
 import asyncio
@@ -9,7 +11,8 @@ import json
 from collections.abc import Sequence
 from datetime import timedelta
 
-from pydantic import ValidationError
+import msgspec
+from pydantic import Field, ValidationError
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle
@@ -30,21 +33,21 @@ from hansa.rooms.federation.peers import (
     JOB,
     NewPeer,
     PeerDocumentRefused,
+    PeerOut,
     PeerRecord,
     PeerUnreachable,
+    PeerView,
     admit_peer,
     database_time,
     refresh_peer,
 )
 
 from . import documents
-from .accepted import Accepted
 from .documents import Document, DocumentUnreadable
 from .errors import AcceptanceRefused, InvitationRefused
 from .inviting import own_party, require_address
-from .places import place_of_inviter
 from .schemas import RedeemedOut
-from .verifying import PEER_TYPES, VerifiedParty, verify_party
+from .verifying import PEER_TYPES, VerifiedParty, place_of_inviter, verify_party
 
 REDEEM_AT = "/api/v1/federation/invitations/redeem"
 ACCEPTANCE_LIFETIME = timedelta(minutes=10)
@@ -56,6 +59,14 @@ REACHED_BACK_TRIES = 6
 REACHED_BACK_PAUSE_SECONDS = 0.4
 DETAIL_MAX_CHARACTERS = 500
 CREATED, TOO_MANY, FAILED = 201, 429, 500
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """The registry that invited, and whether it reaches this one; None where it did not state that. `trouble`: why not."""
+
+    peer: PeerRecord
+    reaches_us: bool | None = None
+    trouble: str | None = None
 
 
 async def accept(
@@ -192,3 +203,20 @@ def _detail_in(answer: Answer) -> str:
     if not isinstance(detail, str) or not detail.isprintable():
         return f"status {answer.status}."
     return detail[:DETAIL_MAX_CHARACTERS]
+
+
+class AcceptedOut(PeerOut):
+    """The registry that invited, as a peer."""
+
+    reaches_us: bool | None = Field(
+        description="Whether the peer has read this registry over mutual TLS; null where it did not state that."
+    )
+    trouble_of_peer: str | None = Field(
+        description="Why it could not, or what it refused of the documents of this registry."
+    )
+
+    @classmethod
+    def of_accepted(cls, view: PeerView, accepted: Accepted) -> "AcceptedOut":
+        """The peer as it is shown, with the outcome."""
+        shown = dict(PeerOut.of(view))
+        return cls(**shown, reaches_us=accepted.reaches_us, trouble_of_peer=accepted.trouble)

@@ -34,9 +34,8 @@ from hansa.rooms.federation.peers import (
 from . import store
 from .documents import Document, DocumentUnreadable, read
 from .errors import InvitationRefused, InvitationUnknown, InvitationUsed
-from .places import place_of_acceptor
 from .store import Invitation, Redeemer
-from .verifying import PEER_TYPES, Place, VerifiedParty, verify_party
+from .verifying import PEER_TYPES, Place, VerifiedParty, place_of_acceptor, verify_party
 
 
 class Redemption(msgspec.Struct, frozen=True):

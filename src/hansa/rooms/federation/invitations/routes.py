@@ -14,8 +14,7 @@ from hansa.rooms.federation.charter import KeyDoesNotOpen
 from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import PeerNameRefused, PeerUnreachable, RootCollision, view_of
 
-from .accepted import AcceptedOut
-from .accepting import accept
+from .accepting import AcceptedOut, accept
 from .errors import (
     AcceptanceRefused,
     InvitationRefused,

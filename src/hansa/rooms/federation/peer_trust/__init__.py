@@ -1,8 +1,7 @@
 """Peer trust: how far other registries are trusted, by the record of their behaviour."""
 
-from .calls import call_peer
 from .declared_trust import ask_peers
-from .recording import classify_peers, record_crossings, record_signal
+from .recording import call_peer, classify_peers, record_crossings, record_signal
 from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind
 from .verdicts import accepts_cards, may_cross

@@ -1,9 +1,25 @@
-"""Record the evidence of peer trust, and compute the states of peers from it."""
+"""Record the evidence of peer trust, and compute the states of peers from it.
+
+Call a peer, and keep as evidence that it did not answer.
+"""
+
+from contextlib import suppress
+from typing import Any
 
 import structlog
 
+from hansa.foundation.plumbing.outgoing import (
+    Answer,
+    AnswerUnreadable,
+    CallLimits,
+    CertificateRefused,
+    HostUnreachable,
+    NameUnknown,
+    OutgoingTimeout,
+)
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.federation import peers
 
 from . import store
@@ -11,8 +27,8 @@ from .rules import CROSSINGS_OF_AN_HOUR, SignalKind, Thresholds, next_state, sco
 from .verdicts import PeerVerdict
 
 MARK_MAX_CHARACTERS = 512
-
 _log = structlog.get_logger()
+UNANSWERED = (AnswerUnreadable, CertificateRefused, HostUnreachable, NameUnknown, OutgoingTimeout)
 
 
 async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") -> bool:
@@ -76,3 +92,30 @@ async def classify_peers(tx: Tx, runtime: Runtime) -> None:
                 score=round(verdict.score, 4),
                 mode=settings.peer_trust_mode,
             )
+
+
+"""What says that the peer did not answer; the other troubles arise on this side."""
+
+
+async def call_peer(
+    runtime: Runtime,
+    peer: peers.PeerRecord,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    limits: CallLimits = peers.CALL_LIMITS,
+) -> Answer:
+    """Call a route of a peer; `body` is sent as JSON unless it is None. Never within a transaction.
+
+    `path` begins with `/api/v1` or names a root path. Whatever the status is, it is an answer. Without an answer the call
+    counts as evidence in peer trust.
+
+    Raises: OutgoingTrouble (a `reason` that may be stored), PeerClosed before its card was verified, FederationOff.
+    """
+    try:
+        return await peers.call_peer(runtime, peer, method, path, body, limits=limits)
+    except UNANSWERED:
+        with suppress(Unavailable):
+            await runtime.database.transaction(lambda tx: record_signal(tx, peer.id, "unanswered"))
+        raise

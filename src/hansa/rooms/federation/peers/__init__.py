@@ -3,7 +3,6 @@
 from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
-from .calling import CALL_LIMITS, PEER_CALLS, call_peer, connections_to_peers
 from .check import check_peer
 from .document_marks import DocumentMarks, marks_router, own_marks
 from .errors import (
@@ -19,13 +18,21 @@ from .joining import add_peer, admit_peer, store_card
 from .judging import CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
 from .local_bundle import FOLLOW_AUTHORITY, local_bundle, published_for
-from .meeting import bundle_in_document, read_publicly
+from .meeting import (
+    CALL_LIMITS,
+    PEER_CALLS,
+    bundle_in_document,
+    call_peer,
+    connections_to_peers,
+    read_publicly,
+)
 from .public_routes import bundle_router, public_router
-from .public_schemas import NodeOut, RosterPeer, TopologyOut
 from .reading import (
+    PeerView,
     count_refusal,
     database_time,
     find_registry,
+    list_peers,
     peer_by_id,
     peer_by_name,
     peer_by_spiffe_id,
@@ -34,10 +41,21 @@ from .reading import (
     refusals_of,
     trust_version,
     trusted_bundles,
+    view_by_name,
+    view_of,
 )
 from .records import NET_IN_LIMIT_DEFAULT, NewPeer, PeerRecord, PeerStatus, PeerType, VerifiedCard
 from .refreshing import refresh_peer
-from .schemas import CardVerdictOut, NetInLimit, PeerOut, SyncOut, minor_limit
+from .schemas import (
+    CardVerdictOut,
+    NetInLimit,
+    NodeOut,
+    PeerOut,
+    RosterPeer,
+    SyncOut,
+    TopologyOut,
+    minor_limit,
+)
 from .self_hosted_card import HomeRefused, read_home
 from .slots import (
     DISCOVERED,
@@ -53,7 +71,6 @@ from .store import note_synced
 from .synchronizing import JOB, READ_A_PEER, enqueue_missing, read_if_changed, sync_by_name
 from .topology import read_topology
 from .uncertified import doubt_operators, follow_frame
-from .views import PeerView, list_peers, view_by_name, view_of
 
 __all__ = [
     "CALL_LIMITS",

@@ -15,7 +15,6 @@ from hansa.rooms.federation.identity import FederationOff
 
 from .acts import pause_peer, quarantine_peer, release_peer, remove_peer, resume_peer
 from .adding import add_by_hand, new_peer
-from .calling import PEER_CALLS
 from .errors import (
     BundleRefused,
     PeerAmbiguous,
@@ -27,6 +26,8 @@ from .errors import (
     PeerUnreachable,
     RootCollision,
 )
+from .meeting import PEER_CALLS
+from .reading import list_peers, view_by_name, view_of
 from .schemas import (
     NAME_MAX_CHARACTERS,
     PeerActIn,
@@ -39,7 +40,6 @@ from .schemas import (
     SyncOut,
 )
 from .synchronizing import sync_by_name
-from .views import list_peers, view_by_name, view_of
 
 peers_admin_router = APIRouter(
     prefix="/admin/federation/peers", tags=["administrators"], route_class=GuardedRoute

@@ -17,10 +17,9 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.federation.charter import CardUnsigned
 from hansa.rooms.federation.identity import FederationOff
 
-from .calling import call_end
 from .document_store import own_documents
 from .local_bundle import local_bundle, uncounted_bundle
-from .meeting import DOCUMENT, OK
+from .meeting import DOCUMENT, OK, call_end
 from .records import PeerRecord
 
 MARKS_AT = "/api/v1/federation/documents"

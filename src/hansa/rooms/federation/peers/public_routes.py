@@ -22,12 +22,10 @@ from .check import approval_of
 from .errors import PeerAmbiguous, PeerUnknown
 from .local_bundle import local_bundle
 from .meeting import APPROVAL_HEADER
-from .public_schemas import PublicCardOut, RosterOut, RosterPeer, TopologyOut
-from .reading import peer_by_name
-from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut
+from .reading import every_peer, peer_by_name
+from .schemas import NAME_MAX_CHARACTERS, CardVerdictOut, PublicCardOut, RosterOut, RosterPeer, TopologyOut
 from .slots import DISCOVERED, ReadDiscovered
 from .topology import read_topology
-from .views import every_peer
 
 BUNDLE_AT = "/.well-known/spiffe-bundle.json"
 CACHED = "public, max-age=300, stale-while-revalidate=600"

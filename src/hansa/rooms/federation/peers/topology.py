@@ -11,9 +11,9 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.federation.charter import ReadLastAudit, read_card
 
+from .reading import PeerView, every_peer
 from .records import PeerRecord, PeerType
 from .slots import DiscoveredRegistry, ReadDiscovered
-from .views import PeerView, every_peer
 
 QUARANTINED = "quarantined"
 

@@ -1,7 +1,13 @@
 """The operator's own services: the certificates by which they are known over mutual TLS."""
 
-from .check import check_service
-from .enrol import EnrolledService, enrol_service, list_certificates, revoke_service, service_id_of
+from .enrol import (
+    EnrolledService,
+    check_service,
+    enrol_service,
+    list_certificates,
+    revoke_service,
+    service_id_of,
+)
 from .records import ServiceCertificate
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Give a service a certificate, and take it back."""
+"""Give a service a certificate, and take it back.
+
+Check of the certificate of a service, made for every request that presents one.
+"""
 
 import re
 from datetime import timedelta
@@ -6,10 +9,13 @@ from datetime import timedelta
 import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509 import Certificate
 
-from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid
+from hansa.foundation.plumbing.keys.authority import IdentityAuthority, NotRecognised, Svid
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import Unauthorized
 
 from . import store
 from .errors import ServiceNameRefused, ServiceUnknown
@@ -61,3 +67,21 @@ async def revoke_service(tx: Tx, name: str) -> int:
 async def list_certificates(tx: Tx) -> list[ServiceCertificate]:
     """Every certificate that a service ever got, by name and then by age."""
     return await store.certificates(tx)
+
+
+async def check_service(runtime: Runtime, certificate: Certificate) -> None:
+    """The certificate is one that this registry gave to a service, and it is in force. Raises: Unauthorized.
+
+    A proxy that forwards a certificate may have looked at it or not: it is verified here in any case.
+    """
+    shown = await runtime.database.query(
+        lambda tx: store.find_presented(tx, certificate.fingerprint(SHA256()))
+    )
+    if runtime.authority is None or shown.spiffe_id is None:
+        raise Unauthorized("This client certificate is not a valid certificate of a service.")
+    try:
+        proved = runtime.authority.recognise(certificate, now=shown.now)
+    except NotRecognised:
+        raise Unauthorized("This client certificate was not issued by this registry's authority.") from None
+    if proved != shown.spiffe_id:
+        raise Unauthorized("This client certificate belongs to another service.")

@@ -23,8 +23,7 @@ from hansa.rooms.journal.listener import Connection, listening
 
 from . import rules, store
 from .errors import TooManyChannels
-from .listener_queue import ListenerQueue
-from .messages import LiveEvent, message
+from .messages import ListenerQueue, LiveEvent, message
 from .reader import Reader
 from .replays import Replays
 from .store import Place

@@ -13,11 +13,10 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal import reading_store
-from hansa.rooms.journal.cursor import seal, unseal
+from hansa.rooms.journal.reading import seal, unseal
 
-from .listener_queue import ListenerQueue
 from .live_feed import LiveFeed
-from .messages import LiveEvent
+from .messages import ListenerQueue, LiveEvent
 from .store import Place
 
 KEEP_ALIVE_SECONDS = 15.0

@@ -1,7 +1,6 @@
 """Reactors: work done in response to an event, after the commit of the event."""
 
-from .readings import read_reactors
-from .resume import resume_events
+from .administering import read_reactors, resume_events
 from .routes import router
 from .runner import reactor_jobs, settle_reactors
 from .store import pass_over

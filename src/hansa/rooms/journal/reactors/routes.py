@@ -12,9 +12,8 @@ from hansa.foundation.plumbing.web.caller import Developer, admin_holding
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 
+from .administering import read_reactors, resume_events
 from .errors import ReactorUnknown
-from .readings import read_reactors
-from .resume import resume_events
 from .schemas import ReactorOut, ReactorsOut, ResumedOut
 
 router = APIRouter(prefix="/admin/reactors", route_class=GuardedRoute)

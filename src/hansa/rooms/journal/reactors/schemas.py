@@ -7,8 +7,7 @@ from pydantic import Field
 
 from hansa.foundation.values.lazy_model import LazyModel
 
-from .readings import ReactorReading
-from .resume import Resumed
+from .administering import ReactorReading, Resumed
 
 
 class SetAsideOut(LazyModel):

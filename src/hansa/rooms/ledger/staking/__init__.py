@@ -11,12 +11,19 @@ from hansa.rooms.ledger.staking.errors import (
 )
 from hansa.rooms.ledger.staking.figures import Holdings
 from hansa.rooms.ledger.staking.policy import StakingPolicy
+from hansa.rooms.ledger.staking.positions import (
+    Claim,
+    StakeOrder,
+    StakeReceipt,
+    UnstakeOrder,
+    UnstakeReceipt,
+    claim_rewards,
+    stake,
+    unstake,
+)
 from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, stake_gaps
-from hansa.rooms.ledger.staking.rewards import Claim, claim_rewards
 from hansa.rooms.ledger.staking.routes import router
 from hansa.rooms.ledger.staking.rules import Position
-from hansa.rooms.ledger.staking.stake import StakeOrder, StakeReceipt, stake
-from hansa.rooms.ledger.staking.unstake import UnstakeOrder, UnstakeReceipt, unstake
 
 __all__ = [
     "Claim",

@@ -25,8 +25,8 @@ from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, Insuffic
 
 from . import errors, rules
 from .policy import StakingPolicy
+from .positions import claim_rewards, stake, unstake
 from .reading import read_global_totals, read_history, read_holdings, read_positions, read_stats
-from .rewards import claim_rewards
 from .schemas import (
     ClaimOut,
     GlobalStatsOut,
@@ -42,8 +42,6 @@ from .schemas import (
     UnstakeIn,
     UnstakeOut,
 )
-from .stake import stake
-from .unstake import unstake
 
 PAGE_DEFAULT = 50
 PAGE_MAX = 500

@@ -11,10 +11,8 @@ from hansa.foundation.values.request_body import RequestBody
 
 from .figures import GlobalTotals, HistoryLine, Holdings, Stats
 from .policy import StakingPolicy
-from .rewards import Claim
+from .positions import Claim, StakeOrder, StakeReceipt, UnstakeOrder, UnstakeReceipt
 from .rules import ACTIVE_POSITIONS_MAX, LOCK_PERIOD_MAX_DAYS, Position, RewardTier
-from .stake import StakeOrder, StakeReceipt
-from .unstake import UnstakeOrder, UnstakeReceipt
 
 POSITION_ID_MAX_CHARACTERS = 64
 

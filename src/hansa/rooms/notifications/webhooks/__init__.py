@@ -1,13 +1,22 @@
 """Webhooks: events of a developer's agents and account are sent to an address of theirs."""
 
 from .deliveries import enqueue_webhook, having_webhooks, resend, send_test
-from .reading import deliveries_of, waiting_deliveries, webhooks_of
-from .retention import forget_old_deliveries, withhold_deliveries
+from .queue import forget_old_deliveries, withhold_deliveries
 from .routes import SENT_ON_REQUEST, router
 from .rules import WebhookEvent
 from .schemas import DeliveryOut, NewWebhookOut, RotatedSecretOut, WebhookIn
 from .sending import WEBHOOKS
-from .subscribing import SEALED_SECRETS, Subscription, erase_webhooks, rotate_secret, subscribe, unsubscribe
+from .subscribing import (
+    SEALED_SECRETS,
+    Subscription,
+    deliveries_of,
+    erase_webhooks,
+    rotate_secret,
+    subscribe,
+    unsubscribe,
+    waiting_deliveries,
+    webhooks_of,
+)
 from .subscribing import change as change_webhook
 from .subscribing import find as find_webhook
 from .subscribing import lock as lock_webhook

@@ -1,6 +1,8 @@
 """The job of a webhook: it is due when the first of its deliveries is.
 
 Whoever changes that holds the lock of the webhook, so that the end of a run sees it.
+
+Retention of webhooks: rows that are deleted, and deliveries that are no longer sent.
 """
 
 from collections.abc import Sequence
@@ -9,7 +11,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job, NewJob
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import store
+from . import rules, store
 
 KIND = "webhook"
 
@@ -32,3 +34,14 @@ async def conclude(tx: Tx, job: Job) -> None:
         await jobs.conclude(tx, job, due_at=due[0].due_at, concurrency_key=due[0].place)
     else:
         await jobs.conclude(tx, job)
+
+
+async def forget_old_deliveries(tx: Tx) -> None:
+    """Delete the deliveries of more than 30 days ago."""
+    await store.forget_old(tx, rules.DELIVERIES_KEPT_DAYS)
+
+
+async def withhold_deliveries(tx: Tx) -> int:
+    """Withhold every waiting delivery in a restored copy: the registry it was copied from may have sent it since."""
+    await jobs.withdraw(tx, KIND)
+    return await store.withhold_pending(tx, "withheld: the registry was restored from a backup")

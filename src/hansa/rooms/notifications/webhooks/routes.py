@@ -20,7 +20,7 @@ from hansa.foundation.values.errors import (
     Unauthorized,
 )
 
-from . import deliveries, reading, subscribing
+from . import deliveries, subscribing
 from .errors import DeliveryUnknown, TooManyWebhooks, WebhookStopped, WebhookUnknown
 from .records import Webhook
 from .schemas import (
@@ -68,7 +68,7 @@ async def create_webhook(
 @router.get("", responses=problems(Unauthorized, Invalid))
 async def list_webhooks(developer: Owner, query: Annotated[PageQuery, Query()], db: Db) -> WebhookPage:
     """Own webhooks, oldest first."""
-    webhooks = await db.read(lambda tx: reading.webhooks_of(tx, developer.id))
+    webhooks = await db.read(lambda tx: subscribing.webhooks_of(tx, developer.id))
     return WebhookPage.of(webhooks, query)
 
 
@@ -136,7 +136,7 @@ async def list_deliveries(
 ) -> DeliveryPage:
     """Deliveries, sent and pending, newest first; kept for 30 days."""
     deliveries, total = await db.read(
-        lambda tx: reading.deliveries_of(tx, developer.id, webhook_id, **query.model_dump())
+        lambda tx: subscribing.deliveries_of(tx, developer.id, webhook_id, **query.model_dump())
     )
     return DeliveryPage.of(deliveries, total, query)
 

@@ -1,35 +1,42 @@
 """Sending deliveries: look which is next, call its receiver, write how that ended. No transaction is open during the call.
 
 The process that sends holds the lease of the webhook's job meanwhile. A process that dies leaves it to end.
+
+The mail to an owner whose webhook was stopped.
 """
 
 import random
+from datetime import timedelta
 from functools import partial
 
 import structlog
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job, LeasedKind
+from hansa.foundation.plumbing.jobs.mail_queue import OutgoingMail
 from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import webhook_tries_total
 from hansa.rooms import people
+from hansa.rooms.people import NOTICE_DAYS
 
 from . import rules, store
 from .deliveries import enqueue_webhook
-from .mails import webhook_stopped
 from .queue import KIND, conclude
 from .records import Locked, PendingDelivery
-from .rules import Outcome
-from .signature import signed_headers
-from .subscribing import purpose_of
+from .rules import FAILURES_UNTIL_STOPPED, Outcome, StoppedBy
+from .subscribing import purpose_of, signed_headers
 
 SENT_AT_ONCE = 16
 LIMITS = CallLimits(seconds=5.0, body_bytes=0)
-
 _log = structlog.get_logger()
+
+WHY: dict[StoppedBy, str] = {
+    "failures": f"{FAILURES_UNTIL_STOPPED} tries in a row have failed",
+    "gone": "the receiver answered that it is gone for good (410)",
+}
 
 
 async def send_next(runtime: Runtime, job: Job) -> None:
@@ -126,6 +133,18 @@ async def _call(runtime: Runtime, delivery: PendingDelivery) -> Outcome:
     except OutgoingTrouble as failure:
         return Outcome(None, failure.reason)
     return Outcome(answer.status)
+
+
+def webhook_stopped(*, to: str, name: str, delivery: PendingDelivery, stopped: StoppedBy) -> OutgoingMail:
+    """Sent when the registry stops a webhook; of its address only the host, for the rest may be a secret of the receiver."""
+    text = f"""Hello {name},
+
+your webhook {delivery.webhook_id} at {delivery.place} has been stopped: {WHY[stopped]}.
+
+Later events are not sent to it. What was waiting for it stays, for up to 30 days. When the receiver works
+again, activate the webhook with PUT /api/v1/developers/webhooks/{delivery.webhook_id}.
+"""
+    return OutgoingMail(to, "Your webhook has been stopped", text, timedelta(days=NOTICE_DAYS))
 
 
 WEBHOOKS = LeasedKind(KIND, send_next, at_once=SENT_AT_ONCE, concludes=True)

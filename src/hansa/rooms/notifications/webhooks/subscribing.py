@@ -1,7 +1,16 @@
-"""Making, changing and ending webhooks."""
+"""Making, changing and ending webhooks.
 
+Reads of webhooks for their owner.
+
+Secrets and signatures of deliveries, by the Standard Webhooks specification.
+"""
+
+import base64
+import hmac
+import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from hashlib import sha256
 
 import msgspec
 from msgspec.structs import replace
@@ -9,6 +18,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.telemetry.job_health import Waiting
 from hansa.foundation.plumbing.web.entity_tags import require_version, version_of
 from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import new_name
@@ -18,10 +28,11 @@ from hansa.rooms import people
 from . import rules, store
 from .errors import TooManyWebhooks, WebhookUnknown
 from .queue import schedule, unschedule
-from .records import Webhook
-from .signature import new_secret
+from .records import Delivery, Webhook
 
 ID_CHARACTERS = 24
+PREFIX = "whsec_"
+SECRET_BYTES = 32
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -128,3 +139,41 @@ SEALED_SECRETS = tuple(
 async def erase_webhooks(tx: Tx, developer_id: int) -> None:
     """Delete the webhooks of a developer whose account has ended, with their deliveries."""
     await unschedule(tx, await store.delete_all(tx, developer_id))
+
+
+async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
+    """The developer's webhooks, oldest first."""
+    return await store.webhooks_of(tx, developer_id)
+
+
+async def waiting_deliveries(tx: Tx) -> Waiting:
+    """The deliveries that still have a try before them."""
+    return await store.waiting_deliveries(tx)
+
+
+async def deliveries_of(
+    tx: Tx, developer_id: int, webhook_id: str, *, status: str | None, limit: int, offset: int
+) -> tuple[list[Delivery], int]:
+    """A page of a webhook's deliveries, newest first, and how many there are. Raises: WebhookUnknown."""
+    webhook = await find(tx, developer_id, webhook_id)
+    return await store.deliveries_of(tx, webhook.id, status, limit=limit, offset=offset)
+
+
+def new_secret() -> str:
+    """A secret for one webhook, as its owner is shown it."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def signed_headers(message_id: str, instant: int, body: bytes, keys: Sequence[str]) -> dict[str, str]:
+    """The headers of one try: signed at `instant`, in epoch seconds, with each of the secrets."""
+    signed = f"{message_id}.{instant}.".encode() + body
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(instant),
+        "webhook-signature": " ".join(_signature(key, signed) for key in keys),
+    }
+
+
+def _signature(key: str, signed: bytes) -> str:
+    raw = base64.b64decode(key.removeprefix(PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(raw, signed, sha256)).decode()

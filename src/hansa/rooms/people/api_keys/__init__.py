@@ -1,7 +1,6 @@
 """API keys: credentials of scripts in place of a developer token."""
 
-from .check import KEY_PREFIX, check_api_key, check_key_behind_ticket
-from .make import list_keys, make_key, revoke_key
+from .make import KEY_PREFIX, check_api_key, check_key_behind_ticket, list_keys, make_key, revoke_key
 from .routes import router
 from .schemas import ApiKeyIn, MadeKeyOut
 

@@ -1,18 +1,24 @@
-"""Make, list and revoke API keys."""
+"""Make, list and revoke API keys, and read the developer of a key at every request that shows one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
-from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
 from . import rules, store
-from .check import KEY_PREFIX
 from .errors import KeyUnknown, TooManyKeys
 from .records import ApiKey, NewKey
 
 SHOWN_CHARACTERS = 14
+KEY_PREFIX = "avreg_"
+KEY_MAX_CHARACTERS = 256
+_gatherings: WeakKeyDictionary[Database, BatchLoader[bytes, store.KeyBearer]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -58,3 +64,36 @@ async def revoke_key(tx: Tx, developer: Developer, key_id: int) -> ApiKey:
     if revoked is None:
         raise KeyUnknown
     return revoked
+
+
+async def check_api_key(runtime: Runtime, key: str) -> Developer:
+    """The developer who holds this key, as both stand now. Raises: Unauthorized."""
+    if len(key) > KEY_MAX_CHARACTERS or not key.isascii():
+        raise Unauthorized
+    bearer = await _bearers_of(runtime.database).find(fingerprint(key))
+    if bearer is None:
+        raise Unauthorized
+    return bearer.developer
+
+
+async def check_key_behind_ticket(runtime: Runtime, key_id: int) -> Developer:
+    """The developer who holds the key that a ticket was asked for with. Raises: Unauthorized."""
+    bearer = await runtime.database.query(lambda tx: store.find_bearer(tx, key_id))
+    if bearer is None:
+        raise Unauthorized
+    return bearer.developer
+
+
+def _bearers_of(database: Database) -> BatchLoader[bytes, store.KeyBearer]:
+    """The lookups of keys that gather in this process."""
+    gathering = _gatherings.get(database)
+    if gathering is None:
+
+        async def load(key_hashes: Sequence[bytes]) -> dict[bytes, store.KeyBearer]:
+            found = await database.query(lambda tx: store.find_bearers(tx, key_hashes))
+            if due := [bearer.key_id for bearer in found.values() if bearer.is_use_due]:
+                await database.transaction(lambda tx: store.note_use(tx, due))
+            return found
+
+        gathering = _gatherings[database] = BatchLoader(load)
+    return gathering

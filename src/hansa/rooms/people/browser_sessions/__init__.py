@@ -5,8 +5,14 @@
 - A dangerous act needs the password again when it was last given more than ten minutes ago.
 """
 
-from .checking import BrowserSession, check_browser_session
-from .opening import OpenBrowserSession, confirm_password, finish_browser_login, log_in_browser
+from .opening import (
+    BrowserSession,
+    OpenBrowserSession,
+    check_browser_session,
+    confirm_password,
+    finish_browser_login,
+    log_in_browser,
+)
 
 __all__ = [
     "BrowserSession",

@@ -1,8 +1,6 @@
 """The end of an account: asked for, cooled off, carried out."""
 
-from .carry_out import carry_out_due
-from .ended import is_account_closed
-from .request import cancel_deletion, deletion_status_of, request_deletion
+from .acts import cancel_deletion, carry_out_due, deletion_status_of, is_account_closed, request_deletion
 from .routes import router
 from .schemas import DeletionOut
 from .store import HAS_DUE

@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.web.caller import CurrentDeveloper, Developer, de
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Unauthorized
 
-from . import request
+from . import acts
 from .errors import DeletionBlocked, DeletionNotRequested
 from .schemas import DeletionOut
 
@@ -28,7 +28,7 @@ async def request_deletion(
     days = config.account_deletion_cooling_off_days
     return DeletionOut.of(
         await db.transaction(
-            lambda tx: request.request_deletion(tx, seal, developer, account_end, cooling_off_days=days)
+            lambda tx: acts.request_deletion(tx, seal, developer, account_end, cooling_off_days=days)
         )
     )
 
@@ -36,7 +36,7 @@ async def request_deletion(
 @router.post("/cancel-deletion", responses=problems(Unauthorized, DeletionNotRequested))
 async def cancel_deletion(developer: CurrentDeveloper, db: Db) -> DeletionOut:
     """Cancel the deletion of the own account."""
-    return DeletionOut.of(await db.transaction(lambda tx: request.cancel_deletion(tx, developer)))
+    return DeletionOut.of(await db.transaction(lambda tx: acts.cancel_deletion(tx, developer)))
 
 
 @router.get("/deletion-status", responses=problems(Unauthorized))
@@ -44,4 +44,4 @@ async def deletion_status(
     developer: Annotated[Developer, developer_holding("profile:read")], account_end: OwnedData, db: Db
 ) -> DeletionOut:
     """The status of the deletion of the own account, and what prevents it."""
-    return DeletionOut.of(await db.read(lambda tx: request.deletion_status_of(tx, developer, account_end)))
+    return DeletionOut.of(await db.read(lambda tx: acts.deletion_status_of(tx, developer, account_end)))

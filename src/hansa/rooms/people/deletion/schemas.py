@@ -9,7 +9,7 @@ from pydantic import Field
 from hansa.foundation.plumbing.room import BlockerKind
 from hansa.foundation.values.lazy_model import LazyModel
 
-from .request import DeletionStatus
+from .acts import DeletionStatus
 
 
 class BlockerOut(LazyModel):

@@ -1,8 +1,7 @@
 """Invitations: codes that open registration, and may bring areas of administration with them."""
 
 from .errors import InviteCodeUnknown
-from .invite import list_invites, make_invites, revoke_invite
-from .redeem import Invitation, note_use, redeem
+from .invite import Invitation, list_invites, make_invites, note_use, redeem, revoke_invite
 from .routes import router
 from .schemas import InviteInfo, InvitesIn, MadeInviteOut
 

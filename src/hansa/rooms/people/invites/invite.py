@@ -1,7 +1,12 @@
-"""Make, list and revoke invitations. Each act is logged by the invitation's id, never by its code."""
+"""Make, list and revoke invitations. Each act is logged by the invitation's id, never by its code.
+
+Show an invitation at registration.
+"""
 
 import re
 from collections.abc import Sequence
+
+import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_admin_act
@@ -9,11 +14,10 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
-from .errors import InviteGone
+from .errors import InviteCodeUnknown, InviteGone
 from .records import Invite, MadeInvite, NewInvite
 
 SHOWN_CHARACTERS = len(rules.PREFIX) + 1 + rules.GROUP_CHARACTERS
-
 _ID = re.compile(r"inv-([1-9][0-9]{0,17})", re.ASCII)
 
 
@@ -69,3 +73,24 @@ async def revoke_invite(tx: Tx, administrator: Developer, code: str) -> Invite:
 def invite_name(invite_id: int) -> str:
     """How an invitation is called where its code is not to be seen."""
     return f"inv-{invite_id}"
+
+
+class Invitation(msgspec.Struct, frozen=True):
+    """An invitation that was used once more, and the areas that it gives."""
+
+    id: int
+    areas: tuple[str, ...]
+
+
+async def redeem(tx: Tx, text: str) -> Invitation:
+    """Use the invitation up by one. Raises: InviteCodeUnknown."""
+    code = rules.code_in(text)
+    used = await store.use_invite(tx, fingerprint(code)) if code else None
+    if used is None:
+        raise InviteCodeUnknown(field="invite_code")
+    return Invitation(used[0], tuple(used[1]))
+
+
+async def note_use(tx: Tx, invitation: Invitation, developer_id: int) -> None:
+    """Keep who came by the invitation."""
+    await store.add_use(tx, invitation.id, developer_id)

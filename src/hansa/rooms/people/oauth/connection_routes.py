@@ -21,8 +21,8 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import DeveloperSuspended, Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.money import ZERO
 from hansa.foundation.values.paging import Page, Pagination
-from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import TooManyPasswords, WrongPassword
+from hansa.rooms.people.passwords import prove_password
 
 from .connections import (
     Changes,

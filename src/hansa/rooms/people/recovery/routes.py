@@ -10,13 +10,12 @@ from hansa.foundation.plumbing.web.limits import Limit, limited
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, ReplacedMeanwhile, TooManyRequests, Unauthorized
 from hansa.rooms.people import two_factor
-from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import PasswordRefused, RecoveryRefused, TooManyPasswords, WrongPassword
+from hansa.rooms.people.passwords import prove_password
 from hansa.rooms.people.schemas import MessageOut
 
-from . import new_password
-from .acts import admit_recovery, change_own_password, forget_password, set_forgotten_password
-from .new_keys import renew_keys
+from . import acts
+from .acts import admit_recovery, change_own_password, forget_password, renew_keys, set_forgotten_password
 from .schemas import (
     ChangePasswordIn,
     ForgottenIn,
@@ -69,11 +68,11 @@ async def recover_account(
     """Exchange a recovery key, which works once, for a token that sets a new password within five minutes."""
     await admit_recovery(db, body.email)
     token = await db.transaction(
-        lambda tx: new_password.recover_account(tx, seal, tokens, body.email, body.recovery_key)
+        lambda tx: acts.recover_account(tx, seal, tokens, body.email, body.recovery_key)
     )
     return PasswordTokenOut(
         access_token=token,
-        expires_in=new_password.RECOVERY_SECONDS,
+        expires_in=acts.RECOVERY_SECONDS,
         message="Set a new password at POST /auth/set-new-password.",
     )
 

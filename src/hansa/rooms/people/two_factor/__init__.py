@@ -1,11 +1,9 @@
 """Two-factor login: an authenticator app, and backup codes for when it is not at hand."""
 
-from .codes import SEALED_SEEDS, is_on, take_code
 from .errors import CodesPaused, CodeWrong
-from .recover import recover
 from .routes import router
 from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
-from .setup import begin_setup, turn_off, turn_on
+from .setup import SEALED_SEEDS, begin_setup, is_on, recover, take_code, turn_off, turn_on
 
 __all__ = [
     "SEALED_SEEDS",

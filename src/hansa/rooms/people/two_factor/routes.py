@@ -8,14 +8,13 @@ from hansa.foundation.plumbing.web.caller import CREDENTIAL_OPTIONAL, CurrentDev
 from hansa.foundation.plumbing.web.limits import Limit, limited
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
-from hansa.rooms.people.attempts import prove_password
 from hansa.rooms.people.errors import RecoveryRefused, TooManyPasswords, WrongPassword
+from hansa.rooms.people.passwords import prove_password
 from hansa.rooms.people.schemas import MessageOut
 
 from .errors import CodesPaused, CodeWrong, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
-from .recover import recover
 from .schemas import BackupCodesOut, DisableIn, RecoverIn, SetupOut, VerifyIn
-from .setup import begin_setup, turn_off, turn_on
+from .setup import begin_setup, recover, turn_off, turn_on
 
 RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
 

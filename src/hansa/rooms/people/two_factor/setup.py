@@ -1,21 +1,29 @@
-"""Turn two-factor login on and off.
+"""Turn two-factor login on and off, the latter also with a recovery key when the app and its backup codes are gone.
 
 Set up twice before the first code, the later seed counts. Nothing is asked of the app's clock: the database's decides.
+
+Take a code: once, whoever else shows it at the same moment.
 """
 
 import io
 from dataclasses import dataclass, field
 
 import pyotp
+import structlog
 
-from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
-from hansa.rooms.people import mails
+from hansa.rooms.people import mails, partial_login, recovery_keys
 
-from . import codes, rules, store
-from .errors import TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
+from . import rules, store
+from .errors import CodesPaused, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
+from .store import SecondFactor
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class NewApp:
 async def begin_setup(tx: Tx, seal: Seal, developer: Developer, registry_name: str) -> NewApp:
     """A seed for the developer's app; nothing changes for the login yet. Raises: TwoFactorOn."""
     seed = pyotp.random_base32()
-    if not await store.keep_seed(tx, developer.id, codes.close_seed(seal, developer.id, seed)):
+    if not await store.keep_seed(tx, developer.id, close_seed(seal, developer.id, seed)):
         raise TwoFactorOn
     return NewApp(seed, rules.otpauth_uri(seed, account=developer.email, registry=registry_name))
 
@@ -54,7 +62,7 @@ async def turn_on(tx: Tx, seal: Seal, developer: Developer, code: str) -> list[s
         raise TwoFactorNotSetUp
     if factor.is_on:
         raise TwoFactorOn
-    if not await codes.evaluate(tx, seal, developer.id, factor, rules.plain(code)):
+    if not await evaluate(tx, seal, developer.id, factor, rules.plain(code)):
         return None
     backup_codes = [_new_backup_code() for _ in range(rules.BACKUP_CODES)]
     await store.turn_on(tx, developer.id, [fingerprint(rules.plain(code)) for code in backup_codes])
@@ -68,7 +76,7 @@ async def turn_off(tx: Tx, seal: Seal, developer: Developer, code: str) -> bool:
     """
     if not await store.is_on(tx, developer.id):
         raise TwoFactorOff
-    if not await codes.take_code(tx, seal, developer.id, code):
+    if not await take_code(tx, seal, developer.id, code):
         return False
     await _end(tx, seal, developer.id)
     return True
@@ -88,3 +96,85 @@ async def _end(tx: Tx, seal: Seal, developer_id: int) -> None:
 
 def _new_backup_code() -> str:
     return "-".join(new_hex("", rules.BACKUP_CODE_GROUP_DIGITS) for _ in range(rules.BACKUP_CODE_GROUPS))
+
+
+async def is_on(tx: Tx, developer_id: int) -> bool:
+    """Return whether the developer logs in with two factors."""
+    return await store.is_on(tx, developer_id)
+
+
+async def take_code(tx: Tx, seal: Seal, developer_id: int, code: str) -> bool:
+    """Use up a code of the app, or a backup code; return whether it was right and not used before.
+
+    False counts as a wrong code, so the caller commits it and refuses then. Without two-factor login no code is right.
+
+    Raises: CodesPaused.
+    """
+    factor = await store.lock_second_factor(tx, developer_id)
+    if factor is None or not factor.is_on:
+        return False
+    return await evaluate(tx, seal, developer_id, factor, rules.plain(code))
+
+
+async def evaluate(tx: Tx, seal: Seal, developer_id: int, factor: SecondFactor, code: str) -> bool:
+    """Take the plain code of a locked second factor, or count it as wrong. Raises: CodesPaused."""
+    if factor.pause_seconds is not None and factor.pause_seconds > 0:
+        raise CodesPaused(retry_after=factor.pause_seconds)
+    if rules.is_app_code(code):
+        step = _matching_step(seal, developer_id, factor, code)
+        is_right = step is not None and await store.take_step(tx, developer_id, step)
+    else:
+        is_right = await store.take_backup_code(tx, developer_id, fingerprint(code))
+    if not is_right:
+        await store.count_wrong_code(tx, developer_id, rules.WRONG_CODES_MAX, rules.PAUSE_MINUTES)
+    return is_right
+
+
+def _matching_step(seal: Seal, developer_id: int, factor: SecondFactor, code: str) -> int | None:
+    """The step of the app's code; None also where the seed was sealed under a key that is lost."""
+    try:
+        seed = open_seed(seal, developer_id, factor.sealed_seed)
+    except BadSeal:
+        _log.error("the seed of a second factor cannot be decrypted", developer=developer_id)
+        return None
+    return rules.matching_step(seed, code, now=factor.now, last_step=factor.last_step)
+
+
+def close_seed(seal: Seal, developer_id: int, seed: str) -> bytes:
+    """The seed as it is kept; it opens for this developer only."""
+    return seal.close(seed.encode(), _purpose(developer_id))
+
+
+def open_seed(seal: Seal, developer_id: int, sealed_seed: bytes) -> str:
+    """The seed that was kept."""
+    return seal.open(sealed_seed, _purpose(developer_id)).decode()
+
+
+def _purpose(developer_id: int) -> str:
+    return f"second factor of developer {developer_id}"
+
+
+SEALED_SEEDS = SealedColumn("people_second_factor", "developer_id", "sealed_seed", _purpose)
+
+
+async def recover(
+    tx: Tx, seal: Seal, developer: Developer | None, partial_token: str | None, recovery_key: str
+) -> bool:
+    """Turn it off for the developer, or for whoever began a login; False, to be committed, when the key is wrong.
+
+    Raises: Unauthorized when nobody is named, TwoFactorOff.
+    """
+    developer_id = developer.id if developer else await _who_began(tx, partial_token)
+    if not await recovery_keys.burn(tx, developer_id, recovery_key):
+        return False
+    await turn_off_without_code(tx, seal, developer_id)
+    if partial_token:
+        await partial_login.burn(tx, partial_token)
+    return True
+
+
+async def _who_began(tx: Tx, partial_token: str | None) -> int:
+    developer_id = await partial_login.count_try(tx, partial_token) if partial_token else None
+    if developer_id is None:
+        raise Unauthorized
+    return developer_id

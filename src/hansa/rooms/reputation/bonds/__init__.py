@@ -2,10 +2,10 @@
 
 from hansa.rooms.reputation.bonds.admission import bond_admits
 from hansa.rooms.reputation.bonds.bond import Policy
+from hansa.rooms.reputation.bonds.moves import slash_bond
 from hansa.rooms.reputation.bonds.reading import ACCOUNT_END_OF_BONDS, read_bond
 from hansa.rooms.reputation.bonds.routes import config_router, router
 from hansa.rooms.reputation.bonds.schemas import BondOut
-from hansa.rooms.reputation.bonds.slash import slash_bond
 
 __all__ = [
     "ACCOUNT_END_OF_BONDS",

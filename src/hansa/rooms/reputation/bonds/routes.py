@@ -25,9 +25,8 @@ from hansa.rooms import ledger
 
 from . import errors
 from .bond import BondShown, Policy
-from .deposit import deposit
+from .moves import begin_release, deposit, unlock
 from .reading import read_bond
-from .release import begin_release, unlock
 from .schemas import BondConfigOut, BondDepositIn, BondOut
 
 router = APIRouter(prefix="/agents/{did}/reputation-bond", tags=["reputation"], route_class=GuardedRoute)

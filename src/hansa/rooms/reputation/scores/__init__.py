@@ -1,11 +1,9 @@
 """Scores, track records and marks, from settled payments and rulings."""
 
-from .epochs import JOBS, compute_epoch
+from .epochs import JOBS, RECORD_SIGNALS, SIGNALS, compute_epoch
 from .reading import grade_history_of, reputation_of, track_record_of
-from .recording import RECORD_SIGNALS
 from .records import GradeChange, Reputation, TrackRecord
 from .routes import router
-from .signals import SIGNALS
 from .store import GRADES_STATE, RECORD_STATE, SCORE_STATE
 
 __all__ = [

@@ -1,20 +1,46 @@
-"""Epochs: the scores of all agents, computed once for each UTC day from the signals of earlier days."""
+"""Epochs: the scores of all agents, computed once for each UTC day from the signals of earlier days.
+
+Signals are payments, completed contracts and rulings, written once each by a reactor on their events. They enter the records of agents at once: counts, verified jobs and rulings. Scores wait for the next epoch.
+
+Units with which owners pay for jobs that count: granted by an administrator or earned by jobs that count.
+
+Genesis grants are no such units, and neither are units of a transfer: whoever makes accounts gets genesis grants for nothing.
+- A job counts only if the payer's owner has units for its amount and fee. They are then the payee's owner's, except the fee.
+- A ruling in favor of the defendant counts only if the complainant's owner has units for the fee in question, which it then loses.
+- A payment from another registry that counts brings its amount, times the share of its border fee that counts.
+All units of owners together are thus never more than administrators granted and other registries paid.
+"""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
-from hansa.foundation.plumbing.jobs import scheduled, sweep_of
+from hansa.foundation.events import (
+    A2APaymentSettled,
+    ContractCompleted,
+    CrossRegistryTransferCompleted,
+    DisputeRuled,
+)
+from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue, scheduled, sweep_of
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import catalogue, journal
-from hansa_verify import Score, Signal, scores_of
+from hansa.foundation.values.money import ZERO, Minor, parse_amount
+from hansa.rooms import agents, catalogue, journal, ledger
+from hansa_verify import Score, Signal, read_signal, scores_of
 
 from . import store
-from .signals import SIGNALS
+from .records import PaidJob, StoredSignal, TrackRecord
+from .track_record import members_of
 
 CHECKED_EVERY_SECONDS = 20
 CARDS_EVERY_SECONDS = 5
 CARDS_AT_ONCE = 500
+RECORDING = "reputation: record signals"
+AT_ONCE = 500
+Noted = tuple[StoredEvent, Signal, Minor]
+GRANTS_AT_ONCE = 500
 
 
 async def compute_due_epoch(runtime: Runtime) -> None:
@@ -60,7 +86,147 @@ async def show_scores(tx: Tx) -> None:
     await catalogue.show_scores(tx, scores)
 
 
+async def _note(tx: Tx, /, *events: StoredEvent) -> None:
+    # A dispute that was dismissed says nothing of its parties.
+    found = [(event, signal) for event in events if (signal := _signal_of(event))]
+    known = await store.noted_events(tx, [event.sequence for event, _ in found]) if found else frozenset()
+    noted = [(event, signal, _paid(event, signal)) for event, signal in found if event.sequence not in known]
+    if noted:
+        await store.add_signals(tx, await evaluate(tx, noted))
+        await enqueue(tx, RECORDING, "all")
+
+
+def _paid(event: StoredEvent, signal: Signal) -> Minor:
+    if signal.kind != "payment":
+        return ZERO
+    # What came from another registry is distinguished from what its payee received of it.
+    return parse_amount(event.data.get("amount_received") or event.data["amount"])
+
+
+def _signal_of(event: StoredEvent) -> Signal | None:
+    return read_signal(
+        {"event_type": event.event_type, "timestamp": event.timestamp.isoformat(), "data": event.data}
+    )
+
+
+class Funds:
+    """The units of owners, in minor units by the id of the developer."""
+
+    def __init__(self, available: dict[int, int]) -> None:
+        self.available = available
+
+    def add(self, owner: int, amount: int) -> None:
+        """Give an owner units."""
+        self.available[owner] = self.available.get(owner, 0) + amount
+
+    def pay(self, payer: int, payee: int, amount: int, fee: int) -> bool:
+        """Pay for a job, if the payer's owner has the units; whether it has."""
+        if self.available.get(payer, 0) < amount + fee:
+            return False
+        self.add(payer, -(amount + fee))
+        self.add(payee, amount)
+        return True
+
+
+async def evaluate(tx: Tx, noted: Sequence[Noted]) -> list[Noted]:
+    """These signals in their order, those that nobody could pay for with `counts` false. One transaction after another calls this."""
+    granted_to = await _granted(tx)
+    parties = {did for _, signal, _ in noted for did in (signal.giver, signal.receiver)}
+    owners = await agents.owners_of(tx, sorted(parties | granted_to.keys()))
+    funds = Funds(await store.lock_funds(tx, sorted(set(owners.values()))))
+    for payee, amount in granted_to.items():
+        if payee in owners:
+            funds.add(owners[payee], amount)
+    judged = [(event, _judged(funds, owners, event, signal, paid), paid) for event, signal, paid in noted]
+    await store.write_funds(tx, funds.available)
+    return judged
+
+
+async def _granted(tx: Tx) -> dict[str, int]:
+    """Return the units that administrators granted since, by the agent."""
+    granted: dict[str, int] = {}
+    after = await store.granted(tx)
+    while found := await ledger.treasury_grants_after(tx, after, GRANTS_AT_ONCE):
+        for one in found:
+            granted[one.payee] = granted.get(one.payee, 0) + one.amount
+        after = found[-1].id
+        await store.set_granted(tx, after)
+    return granted
+
+
+def _judged(funds: Funds, owners: dict[str, int], event: StoredEvent, signal: Signal, paid: Minor) -> Signal:
+    if not signal.counts or signal.kind == "ruling_for_complainant":
+        return signal
+    payer, payee = owners.get(signal.giver), owners.get(signal.receiver)
+    if event.event_type == CrossRegistryTransferCompleted.__name__:
+        border_fee = parse_amount(event.data["fee"])
+        if payee is not None and border_fee:
+            funds.add(payee, paid * signal.fee // border_fee)
+        return signal
+    is_funded = payer is not None and payee is not None and funds.pay(payer, payee, paid, signal.fee)
+    return replace(signal, counts=is_funded)
+
+
+SIGNALS = Reactor(
+    "reputation: signals",
+    (A2APaymentSettled, ContractCompleted, CrossRegistryTransferCompleted, DisputeRuled),
+    _note,
+    from_the_start=True,
+    together=_note,
+)
 JOBS = (
     scheduled("reputation: compute scores", CHECKED_EVERY_SECONDS, compute_due_epoch, store.HAS_DUE_EPOCH),
     sweep_of("reputation: scores on cards", CARDS_EVERY_SECONDS, store.HAS_OFF_CARD, show_scores),
 )
+
+
+async def _take_jobs(tx: Tx, paid: Sequence[StoredSignal], mark_min_fee: Minor) -> set[str]:
+    """Count the jobs that these payments are for; the agents whose cards then show another record."""
+    owners = await agents.owners_of(tx, sorted({signal.giver for signal in paid}))
+    worthy = [(signal, _counterparty(signal.giver, owners)) for signal in paid if signal.fee >= mark_min_fee]
+    verified = await store.verify_jobs(tx, worthy)
+    jobs = [
+        PaidJob(
+            signal,
+            is_contract=signal.event_type == ContractCompleted.__name__,
+            is_verified=signal.event_seq in verified,
+            is_foreign=signal.giver not in owners,
+        )
+        for signal in paid
+    ]
+    await store.add_jobs(tx, jobs)
+    return {job.signal.receiver for job in jobs if job.is_verified or job.is_contract}
+
+
+async def _take_ruling(tx: Tx, signal: StoredSignal) -> set[str]:
+    defendant_won = signal.kind == "ruling_for_defendant"
+    await store.add_ruling(tx, signal.receiver, won=defendant_won, takes_fees=not defendant_won)
+    await store.add_ruling(tx, signal.giver, won=not defendant_won, takes_fees=False)
+    return {signal.receiver, signal.giver}
+
+
+async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
+    mark_min_fee = parse_amount(runtime.settings.mark_min_fee)
+    changed: set[str] = set()
+    while signals := await store.unrecorded(tx, AT_ONCE):
+        payments = [signal for signal in signals if signal.kind == "payment" and signal.counts]
+        changed |= await _take_jobs(tx, payments, mark_min_fee) if payments else set()
+        for signal in signals:
+            if signal.kind != "payment":
+                changed |= await _take_ruling(tx, signal)
+        await store.set_recorded(tx, signals[-1].id)
+    for did in sorted(changed):
+        record = await store.track_record(tx, did) or TrackRecord()
+        await catalogue.show_track_record(tx, did, record.jobs_verified, members_of(record))
+
+
+def _counterparty(giver: str, owners: Mapping[str, int]) -> str:
+    """Return the counterparty of which one job a day counts: the developer of an agent of this registry, else the registry of the agent.
+
+    The latter is its DID without the last part.
+    """
+    owner = owners.get(giver)
+    return giver.rpartition(":")[0] if owner is None else f"developer:{owner}"
+
+
+RECORD_SIGNALS = TransactionalKind(RECORDING, _record)

@@ -1,9 +1,11 @@
 """Every SQL statement of scores and track records.
 
 Signals are written by one reactor, one transaction after another, so that no signal appears behind a later id.
+
+The SQL of the units with which owners pay for jobs that count. Locks: rows of owners in the order of their ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from datetime import date
 
@@ -17,24 +19,19 @@ from hansa_verify import FORMULA, Score, Signal, grade_of
 from .records import Epoch, GradeChange, PaidJob, Reputation, StoredSignal, TrackRecord
 
 ROWS_AT_ONCE = 5000
-
 _ADD_SIGNALS = """
 INSERT INTO reputation_signal (event_seq, event_type, at, kind, giver, receiver, amount, fee, counts)
 SELECT * FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::bigint[],
   $8::bigint[], $9::boolean[])
 ON CONFLICT (event_seq) DO NOTHING
 """
-
 _SIGNALS = (
     "SELECT id, event_seq, event_type, kind, at, giver, receiver, amount, fee, counts FROM reputation_signal"
 )
-
 _UNRECORDED = f"""
 {_SIGNALS} WHERE id > (SELECT recorded FROM reputation_progress FOR UPDATE) ORDER BY id LIMIT $1
 """  # noqa: S608
-
 _RECORDED = "UPDATE reputation_progress SET recorded = $1"
-
 # In this order: of several jobs of a counterparty on a day the first is verified.
 _VERIFY_JOBS = """
 INSERT INTO reputation_verified_job (agent_did, counterparty, day, event_seq)
@@ -42,7 +39,6 @@ SELECT n.agent_did, n.counterparty, (n.at AT TIME ZONE 'UTC')::date, n.event_seq
 FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::bigint[]) WITH ORDINALITY AS n (agent_did, counterparty, at, event_seq, place)
 ORDER BY n.place ON CONFLICT DO NOTHING RETURNING event_seq
 """
-
 _ADD_JOBS = """
 INSERT INTO reputation_record AS r (agent_did, jobs_verified, jobs_foreign, volume, fees, contracts_completed, first_job_at)
 SELECT n.agent_did, count(*) FILTER (WHERE n.is_verified), count(*) FILTER (WHERE n.is_verified AND n.is_foreign),
@@ -55,30 +51,24 @@ ON CONFLICT (agent_did) DO UPDATE SET jobs_verified = r.jobs_verified + excluded
   contracts_completed = r.contracts_completed + excluded.contracts_completed,
   first_job_at = least(r.first_job_at, excluded.first_job_at)
 """
-
 _ADD_RULING = """
 INSERT INTO reputation_record AS r (agent_did, disputes_won, disputes_lost) VALUES ($1, $2, $3)
 ON CONFLICT (agent_did) DO UPDATE SET disputes_won = r.disputes_won + excluded.disputes_won,
   disputes_lost = r.disputes_lost + excluded.disputes_lost, fees = CASE WHEN $4 THEN 0 ELSE r.fees END
 """
-
 # No row: there is no such agent here.
 _RECORD = """
 SELECT r.jobs_verified, r.jobs_foreign, r.volume, r.fees, r.contracts_completed, r.disputes_won, r.disputes_lost, r.first_job_at
 FROM agents_status($1) a (status) LEFT JOIN reputation_record r ON r.agent_did = $1 WHERE a.status IS NOT NULL
 """
-
 _EPOCH = "SELECT epoch, through, formula, computed_at FROM reputation_epoch"
-
 # No row: there is no such agent here.
 _REPUTATION = f"""
 SELECT s.score, s.paid_work, s.payments_made, s.disputes_won, s.disputes_lost, e.epoch, e.through, e.formula, e.computed_at
 FROM agents_status($1) a (status) LEFT JOIN reputation_score s ON s.agent_did = $1
 LEFT JOIN ({_EPOCH} ORDER BY epoch DESC LIMIT 1) e ON true WHERE a.status IS NOT NULL
 """  # noqa: S608
-
 _GRADES = "SELECT epoch, grade, score FROM reputation_grade WHERE agent_did = $1 ORDER BY epoch DESC LIMIT $2"
-
 # Whether the day is not computed yet, and the reactor has passed its midnight or waits for nothing.
 _IS_DUE = """
 SELECT NOT EXISTS (SELECT FROM reputation_epoch WHERE epoch = t.today) AS due, t.today,
@@ -86,12 +76,23 @@ SELECT NOT EXISTS (SELECT FROM reputation_epoch WHERE epoch = t.today) AS due, t
     AS is_passed
 FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today) t
 """
-
 HAS_DUE_EPOCH = Question(f"SELECT due FROM ({_IS_DUE}) t")  # noqa: S608
+
+_OPEN = """
+INSERT INTO reputation_funds (developer_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING
+"""
+_LOCK = """
+SELECT developer_id, available FROM reputation_funds WHERE developer_id = ANY ($1) ORDER BY developer_id FOR NO KEY UPDATE
+"""
+_WRITE = """
+UPDATE reputation_funds f SET available = n.available
+FROM unnest($1::bigint[], $2::numeric[]) AS n (developer_id, available)
+WHERE f.developer_id = n.developer_id AND f.available <> n.available
+"""
+
+
 """Whether there are no scores of today yet."""
-
 _THROUGH = "SELECT coalesce(max(id), 0) FROM reputation_signal"
-
 # The penalty of a ruling is at least a minimum, so rulings are not added up here.
 _SIGNALS_OF_EPOCH = """
 SELECT kind, (at AT TIME ZONE 'UTC')::date - date '1970-01-01' AS day, giver, receiver, sum(fee) AS fee, counts
@@ -99,22 +100,18 @@ FROM reputation_signal
 WHERE id <= $1 AND at < $2::date::timestamp AT TIME ZONE 'UTC'
 GROUP BY kind, day, giver, receiver, counts, CASE WHEN kind <> 'payment' THEN id END
 """
-
 _ADD_EPOCH = """
 INSERT INTO reputation_epoch (epoch, through, formula) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING epoch
 """
-
 _SCORES = """
 unnest($2::text[], $3::smallint[], $4::text[], $5::numeric[], $6::numeric[], $7::numeric[], $8::numeric[])
   AS n (agent_did, score, grade, paid_work, payments_made, disputes_won, disputes_lost)
 """
-
 _ADD_GRADES = f"""
 INSERT INTO reputation_grade (agent_did, epoch, grade, score)
 SELECT n.agent_did, $1, n.grade, n.score FROM {_SCORES} LEFT JOIN reputation_score o USING (agent_did)
 WHERE n.grade <> coalesce(o.grade, 'unrated') ORDER BY n.agent_did
 """  # noqa: S608
-
 _WRITE_SCORES = f"""
 INSERT INTO reputation_score (agent_did, epoch, score, grade, paid_work, payments_made, disputes_won, disputes_lost)
 SELECT n.agent_did, $1, n.score, n.grade, n.paid_work, n.payments_made, n.disputes_won, n.disputes_lost FROM {_SCORES}
@@ -123,34 +120,27 @@ ON CONFLICT (agent_did) DO UPDATE SET epoch = excluded.epoch, score = excluded.s
   paid_work = excluded.paid_work, payments_made = excluded.payments_made, disputes_won = excluded.disputes_won,
   disputes_lost = excluded.disputes_lost
 """  # noqa: S608
-
 HAS_OFF_CARD = Question("SELECT EXISTS (SELECT FROM reputation_score WHERE on_card <> score)")
 """Whether a card shows another score than that of the newest epoch."""
-
 _TAKE_OFF_CARD = """
 UPDATE reputation_score s SET on_card = s.score
 FROM (SELECT agent_did FROM reputation_score WHERE on_card <> score ORDER BY agent_did LIMIT $1 FOR UPDATE SKIP LOCKED) off
 WHERE s.agent_did = off.agent_did RETURNING s.agent_did, s.score
 """
-
 _EXPORTED = f"""
 {_SIGNALS} WHERE id > $1 AND id <= $2 AND at < $3::date::timestamp AT TIME ZONE 'UTC' ORDER BY id LIMIT $4
 """
-
 _EXPORTED_SCORES = """
 SELECT agent_did, score FROM reputation_score WHERE agent_did > $1 AND epoch = $2 ORDER BY agent_did LIMIT $3
 """
-
 SCORE_STATE = PageState("""
 SELECT concat_ws(' ', 'of', (SELECT xmin::text FROM reputation_score WHERE agent_did = asked.did),
   'in', (SELECT xmin::text FROM reputation_epoch ORDER BY epoch DESC LIMIT 1))
 WHERE agents_status(asked.did) IS NOT NULL
 """)
 """The score of an agent of this registry in the newest epoch (`reputation_of`)."""
-
 RECORD_STATE = PageState("SELECT xmin::text FROM reputation_record WHERE agent_did = asked.did")
 """The track record of an agent; none before anything counts (`track_record_of`)."""
-
 GRADES_STATE = PageState("""
 SELECT xmin::text FROM reputation_grade WHERE agent_did = asked.did ORDER BY epoch DESC LIMIT 1
 """)
@@ -315,3 +305,25 @@ async def exported_scores(tx: Tx, epoch: Epoch, after: str, most: int) -> dict[s
 def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
     """Rows as the arrays that a statement takes."""
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+async def lock_funds(tx: Tx, owners: Sequence[int]) -> dict[int, int]:
+    """The units of these owners, locked until the transaction ends."""
+    await tx.execute(_OPEN, owners)
+    return {row["developer_id"]: int(row["available"]) for row in await tx.fetch(_LOCK, owners)}
+
+
+async def write_funds(tx: Tx, available: Mapping[int, int]) -> None:
+    """Write the units of locked owners."""
+    await tx.execute(_WRITE, list(available), list(available.values()))
+
+
+async def granted(tx: Tx) -> int:
+    """The last grant of an administrator that is in the funds."""
+    last: int = await tx.fetchval("SELECT granted FROM reputation_progress")
+    return last
+
+
+async def set_granted(tx: Tx, last: int) -> None:
+    """The grants up to this one are in the funds."""
+    await tx.execute("UPDATE reputation_progress SET granted = $1", last)

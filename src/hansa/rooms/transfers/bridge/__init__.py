@@ -3,9 +3,9 @@
 from .channel import BRIDGE_OUTBOX
 from .errors import AgentHoldsWrapped
 from .inbox import end_with
+from .reading import require_no_wrapped, wrapped_supply
 from .routes import peer_router, router
 from .store import is_settled
-from .wrapped import require_no_wrapped, wrapped_supply
 from .wrapped_store import WrappedSupply
 
 __all__ = [

@@ -20,7 +20,7 @@ from hansa.rooms.transfers.crossing.pair_chain import Pair
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
 from hansa.rooms.transfers.crossing.store import lock_pair
 
-from . import locked_store, pairing, sagas, store, wrapped_store
+from . import pairing, sagas, store, wrapped_store
 from .envelope import proved
 from .messages import REQUEST, Code, Direction, Message, Terms
 from .sagas import Inputs, Money, Saga, State
@@ -129,7 +129,7 @@ async def _lock_again(tx: Tx, corridor: Corridor, payer: str, terms: Terms) -> N
     assert account is not None
     again = ledger.BridgeAmount(corridor.frame, UUID(terms.saga_id), account, Minor(terms.amount))
     await journal.append(tx, completed(UnitsWrapped, corridor, terms, home=corridor.book.frame))
-    await locked_store.lock(tx, corridor.key, terms.holder, terms.amount)
+    await wrapped_store.lock(tx, corridor.key, terms.holder, terms.amount)
     await ledger.lock_again(tx, again, corridor.book)
 
 
@@ -166,7 +166,7 @@ async def _move_at_source(tx: Tx, corridor: Corridor, kept: store.StoredSaga, mo
         case Money.KEEP:
             assert kept.hold_id is not None
             await journal.append(tx, completed(UnitsWrapped, corridor, terms, home=corridor.book.frame))
-            await locked_store.lock(tx, corridor.key, terms.holder, terms.amount)
+            await wrapped_store.lock(tx, corridor.key, terms.holder, terms.amount)
             await ledger.keep_locked(tx, kept.hold_id, amount, corridor.book)
         case Money.END_BURN:
             await wrapped_store.end_burn(tx, wrapped_amount(terms, corridor, terms.sender_did))
@@ -254,7 +254,7 @@ async def _carry_out(tx: Tx, corridor: Corridor, terms: Terms, money: Money) -> 
             await _lock_again(tx, corridor, terms.receiver_did, terms)
         case _:
             await journal.append(tx, completed(UnitsUnwrapped, corridor, terms, home=corridor.book.frame))
-            await locked_store.unlock(tx, corridor.key, terms.holder, terms.amount)
+            await wrapped_store.unlock(tx, corridor.key, terms.holder, terms.amount)
             amount, saga_id = Minor(terms.amount), UUID(terms.saga_id)
             unlocked = ledger.BridgeAmount(corridor.frame, saga_id, terms.receiver_did, amount)
             await ledger.unlock(tx, unlocked, corridor.book)
@@ -294,7 +294,7 @@ async def _why_not_minted(tx: Tx, corridor: Corridor, terms: Terms) -> str | Non
 
 
 async def _why_not_unlocked(tx: Tx, corridor: Corridor, terms: Terms) -> str | None:
-    are_locked = await locked_store.are_locked(tx, corridor.key, terms.holder, terms.amount)
+    are_locked = await wrapped_store.are_locked(tx, corridor.key, terms.holder, terms.amount)
     return None if are_locked else Code.INSUFFICIENT_LOCK
 
 

@@ -1,4 +1,7 @@
-"""Read a saga of the bridge, for one of its parties, and the wrapped units of an agent."""
+"""Read a saga of the bridge, for one of its parties, and the wrapped units of an agent.
+
+Wrapped units for the rooms above: their supply, and the balances and sagas that bind an agent.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -11,9 +14,10 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
 
-from . import store
-from .errors import SagaUnknown
+from . import store, wrapped_store
+from .errors import AgentHoldsWrapped, SagaUnknown
 from .messages import Direction
+from .wrapped_store import WrappedSupply
 
 
 class SagaView(msgspec.Struct, frozen=True):
@@ -95,3 +99,14 @@ def _shared(row: asyncpg.Record) -> dict[str, Any]:
         "amount": Minor(row["amount"]),
         "currency": row["currency"],
     }
+
+
+async def wrapped_supply(tx: Tx) -> list[WrappedSupply]:
+    """Return the supply of each unit of another registry that is held here; `tx` must be one snapshot."""
+    return await wrapped_store.supply(tx)
+
+
+async def require_no_wrapped(tx: Tx, did: str) -> None:
+    """The agent, which the caller has locked, holds no wrapped units. Raises: AgentHoldsWrapped."""
+    if await wrapped_store.is_bound(tx, did):
+        raise AgentHoldsWrapped

@@ -1,6 +1,11 @@
 """The SQL of wrapped units. Locks: the row of the unit first, which every change updates, then the balance.
 
 `CHECK (wrapped <= locked_proved)` of that row is the invariant: no wrapped unit exists without a lock that its home signed.
+
+The SQL of own units that are locked while agents of a peer hold them wrapped. Each is changed under the lock of the pair.
+
+`CHECK (locked >= 0)`: no agent of a peer redeems more than is locked for it. Wrapped units cannot be passed on, so that it holds no
+others.
 """
 
 from uuid import UUID
@@ -11,13 +16,10 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, units
 
 _OPEN = "INSERT INTO transfers_wrapped (wrapped_currency, peer) VALUES ($1, $2) ON CONFLICT DO NOTHING"
-
 _LOCK = "SELECT wrapped FROM transfers_wrapped WHERE wrapped_currency = $1 AND peer = $2 FOR UPDATE"
-
 _MINT = """
 UPDATE transfers_wrapped SET wrapped = wrapped + $2, locked_proved = locked_proved + $2 WHERE wrapped_currency = $1
 """
-
 _SET_ASIDE = """
 WITH held AS (
   UPDATE transfers_wrapped_balance SET balance = balance - $3 WHERE wrapped_currency = $1 AND did = $2 AND balance >= $3
@@ -25,19 +27,15 @@ WITH held AS (
 )
 UPDATE transfers_wrapped SET burning = burning + $3 FROM held WHERE wrapped_currency = $1 RETURNING held.balance
 """
-
 _END_BURN = """
 UPDATE transfers_wrapped SET wrapped = wrapped - $2, burning = burning - $2, locked_proved = locked_proved - $2
 WHERE wrapped_currency = $1
 """
-
 _RETURN = "UPDATE transfers_wrapped SET burning = burning - $2 WHERE wrapped_currency = $1"
-
 _CREDIT = """
 INSERT INTO transfers_wrapped_balance AS b (wrapped_currency, did, balance) VALUES ($1, $2, $3)
 ON CONFLICT (wrapped_currency, did) DO UPDATE SET balance = b.balance + excluded.balance RETURNING balance
 """
-
 _TAKE_BACK = """
 WITH held AS (
   UPDATE transfers_wrapped_balance SET balance = balance - $3 WHERE wrapped_currency = $1 AND did = $2 AND balance >= $3
@@ -46,18 +44,15 @@ WITH held AS (
 UPDATE transfers_wrapped SET wrapped = wrapped - $3, locked_proved = locked_proved - $3 FROM held WHERE wrapped_currency = $1
 RETURNING held.balance
 """
-
 _HELD = """
 SELECT b.balance FROM transfers_wrapped w JOIN transfers_wrapped_balance b USING (wrapped_currency)
 WHERE wrapped_currency = $1 AND did = $2 FOR UPDATE OF w
 """
-
 _POST = """
 INSERT INTO transfers_wrapped_posting (peer, saga_id, kind, wrapped_currency, did, delta, balance_after, turn)
 SELECT $1, $2, $3, $4, $5, $6, $7,
   (SELECT count(*) FROM transfers_wrapped_posting WHERE peer = $1 AND saga_id = $2 AND kind = 'take_back')
 """
-
 _SUPPLY = """
 SELECT w.wrapped_currency, w.wrapped, w.burning, w.locked_proved,
   coalesce((SELECT sum(b.balance) FROM transfers_wrapped_balance b WHERE b.wrapped_currency = w.wrapped_currency), 0)::bigint
@@ -66,17 +61,23 @@ SELECT w.wrapped_currency, w.wrapped, w.burning, w.locked_proved,
     AS posted
 FROM transfers_wrapped w ORDER BY w.wrapped_currency COLLATE "C"
 """
-
 _OF_AGENT = """
 SELECT wrapped_currency, balance FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0
 ORDER BY wrapped_currency COLLATE "C"
 """
-
 _IS_BOUND = """
 SELECT EXISTS (SELECT FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0)
   OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND next_at IS NOT NULL
     AND state NOT IN ('COMPLETED', 'REFUNDED', 'FAILED'))
   OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND state = 'IN_DOUBT')
+"""
+
+_ADD = """
+INSERT INTO transfers_locked AS row (peer, holder_did, locked) VALUES ($1, $2, $3)
+ON CONFLICT (peer, holder_did) DO UPDATE SET locked = row.locked + excluded.locked
+"""
+_ARE_LOCKED = """
+SELECT EXISTS (SELECT FROM transfers_locked WHERE peer = $1 AND holder_did = $2 AND locked >= $3)
 """
 
 
@@ -195,3 +196,20 @@ async def _post(tx: Tx, moved: WrappedAmount, kind: str, delta: int, balance: in
     await tx.execute(
         _POST, moved.peer, moved.saga_id, kind, moved.wrapped_currency, moved.did, delta, balance
     )
+
+
+async def lock(tx: Tx, peer: str, holder_did: str, amount: int) -> None:
+    """Add `amount` to the units locked for this holder."""
+    await tx.execute(_ADD, peer, holder_did, amount)
+
+
+async def unlock(tx: Tx, peer: str, holder_did: str, amount: int) -> None:
+    """The holder redeemed as many, which `are_locked` found."""
+    statement = "UPDATE transfers_locked SET locked = locked - $3 WHERE peer = $1 AND holder_did = $2"
+    done = await tx.execute(statement, peer, holder_did, amount)
+    assert done == "UPDATE 1"
+
+
+async def are_locked(tx: Tx, peer: str, holder_did: str, amount: int) -> bool:
+    """Return whether at least `amount` units are locked for this holder."""
+    return bool(await tx.fetchval(_ARE_LOCKED, peer, holder_did, amount))

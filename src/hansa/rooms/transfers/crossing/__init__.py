@@ -1,6 +1,6 @@
 """Transfers to and from agents of other registries, in the same unit or swapped into another."""
 
-from .corridor import Corridor
+from .corridor import PAYMENT_DECIDED, Corridor, CrossingDecision
 from .destination import (
     corridor_to,
     fee_of_peer,
@@ -41,7 +41,6 @@ from .paying import (
     movement_of,
     reserve_payment,
 )
-from .payment_slot import PAYMENT_DECIDED, CrossingDecision
 from .peer_routes import peer_router
 from .reading import find_crossing
 from .received_store import PaymentReceived, payments_received
@@ -66,9 +65,9 @@ from .schemas import (
     not_compared,
 )
 from .send_queue import open_send_queues
-from .swapped_totals import SwappedTotals, swapped_totals, swapped_with
 from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
+from .writing import SwappedTotals, swapped_totals, swapped_with
 
 __all__ = [
     "CONTRACT",

@@ -3,6 +3,8 @@
 - The pair is locked first, so that one request of a peer is applied after the other; the engine of the ledger comes last.
 - Rows, heads and findings are read once for all messages; each message then sees the changes of the ones before it.
 - A refused message changes nothing. Where one message undoes the transaction, the caller applies each alone.
+
+Places of the own chain that a peer shows: in a text that this registry signed for it, of any kind that bears positions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +19,19 @@ from hansa.rooms import federation
 
 from . import pair_chain, protocol, received_store, sent_store, store
 from .corridor import Corridor
-from .envelope import MalformedMessage, proved
+from .envelope import ENVELOPE, MalformedMessage, position_in, proved
 from .inputs import NO_TERMS, InputReader
-from .messages import NOWHERE, Code, Message, positions_at
-from .presented_places import presented_place
+from .messages import NOWHERE, SHOWN_MAX_CHARACTERS, Code, Message, Position, positions_at
 from .protocol import Inputs
 from .reopening import reopen
 from .sender import SenderInputs
 from .states import Received, ReceivedState, Sent, SentState, Step
 from .writing import Changes, write_changes
+
+SHOWN = [
+    federation.mailbox.Envelope(typ, SHOWN_MAX_CHARACTERS)
+    for typ in (ENVELOPE.typ, "fed-bridge+jws", "fed-slash+jws")
+]
 
 
 def dids_in(messages: Sequence[Message]) -> set[str]:
@@ -189,3 +195,17 @@ class _Taking(msgspec.Struct):
     def _refuse(self, reason: str) -> Sequence[Message]:
         self.refused[reason] = self.refused.get(reason, 0) + 1
         return ()
+
+
+def presented_place(text: str, own_keys: Mapping[str, bytes], peer: str) -> Position | None:
+    """The place at which this registry, which has or had these keys, signed the text for this peer; None where it did not.
+
+    A text for another peer proves nothing: its place is of another chain.
+    """
+    for envelope in SHOWN:
+        try:
+            payload = envelope.verify(text, own_keys)
+            return position_in(payload) if payload.get("to") == peer else None
+        except MalformedMessage:
+            continue
+    return None

@@ -1,4 +1,7 @@
-"""SQL of pairs, their chains, and the statements of both directions of a pair. Locks: the row of the pair first."""
+"""SQL of pairs, their chains, and the statements of both directions of a pair. Locks: the row of the pair first.
+
+The SQL of evidence that payments from peers give. Locks: the row of the pair first.
+"""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -14,21 +17,17 @@ from .pair_chain import Crossing, Pair
 from .row_columns import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, columns
 
 _OPEN_PAIR = "INSERT INTO transfers_pair (peer) VALUES ($1) ON CONFLICT DO NOTHING"
-
 _PAIR = "SELECT * FROM transfers_pair WHERE peer = $1"
-
 _WRITE_PAIR = """
 UPDATE transfers_pair SET own_epoch = $2, own_seq = $3, own_head = $4, seen_epoch = $5, seen_seq = $6, seen_head = $7,
   crossing = $8, nonce = $9, floor_epoch = $10, floor_seq = $11, floor_head = $12, shown = $13,
   ask_at = CASE WHEN $9::text IS NULL THEN NULL WHEN nonce = $9 THEN ask_at ELSE clock_timestamp() END
 WHERE peer = $1
 """
-
 _ADD_ENTRIES = """
 INSERT INTO transfers_entry (peer, epoch, seq, head, entry, transfer_id)
 SELECT $1, n.* FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::uuid[]) n
 """
-
 # Each place is found by its whole key, however long the chain is.
 _HEADS = """
 SELECT seen.epoch, seen.seq, own.head FROM unnest($2::bigint[], $3::bigint[]) AS seen (epoch, seq)
@@ -36,31 +35,25 @@ CROSS JOIN LATERAL (
   SELECT e.head FROM transfers_entry e WHERE e.peer = $1 AND e.epoch = seen.epoch AND e.seq = seen.seq LIMIT 1
 ) own
 """
-
 _REOPEN_SENT = """
 UPDATE transfers_sent SET receipt = NULL, receipt_epoch = NULL, receipt_seq = NULL, credited_at = NULL, tries = 0,
   next_at = CASE WHEN state = 'in_doubt' THEN NULL ELSE clock_timestamp() END
 WHERE peer = $1 AND state <> 'reserved'
 """
-
 _REOPEN_RECEIVED = """
 UPDATE transfers_received SET is_closed = false, tries = 0, next_at = clock_timestamp()
 WHERE peer = $1 AND state IN ('committed', 'aborted')
 """
-
 _REOPEN_SAGAS = """
 UPDATE transfers_bridge_saga SET next_at = clock_timestamp(), tries = 0 WHERE peer = $1 AND state <> 'IN_DOUBT'
 """
-
 _REOPEN_DECISIONS = """
 UPDATE transfers_bridge_decision SET next_at = clock_timestamp(), tries = 0 WHERE peer = $1 AND NOT is_in_doubt
 """
-
 _ASK_AGAIN = f"""
 UPDATE transfers_pair SET ask_at = clock_timestamp() + make_interval(secs => {FIRST_PAUSE_SECONDS})
 WHERE peer = $1 AND ask_at <= clock_timestamp() RETURNING true
 """  # noqa: S608
-
 _REST = [
     f"UPDATE {table} SET {column} = clock_timestamp() + make_interval(secs => {LONGEST_PAUSE_SECONDS})"  # noqa: S608
     f" WHERE peer = $1 AND {column} <= clock_timestamp()"
@@ -70,17 +63,22 @@ _REST = [
         ("transfers_received", "next_at"),
     )
 ]
-
 _PEERS_DUE = """
 SELECT peer FROM transfers_pair AS pair
 WHERE ask_at <= clock_timestamp()
   OR EXISTS (SELECT FROM transfers_sent WHERE peer = pair.peer AND next_at <= clock_timestamp())
   OR EXISTS (SELECT FROM transfers_received WHERE peer = pair.peer AND next_at <= clock_timestamp())
 """
-
 HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
-"""Whether a peer is to be sent something now."""
+_TODAY = "(clock_timestamp() AT TIME ZONE 'UTC')::date"
+_COUNTED_TODAY = f"SELECT fee FROM transfers_counted_fee WHERE peer = $1 AND day = {_TODAY}"  # noqa: S608
+_COUNT_TODAY = f"""
+INSERT INTO transfers_counted_fee AS c (peer, day, fee) VALUES ($1, {_TODAY}, $2)
+ON CONFLICT (peer, day) DO UPDATE SET fee = c.fee + excluded.fee
+"""  # noqa: S608
 
+
+"""Whether a peer is to be sent something now."""
 _UNDECIDED = """
 SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at,
   crossing = 'awaiting_heads' AS waits_for_heads
@@ -228,3 +226,19 @@ def _pair(row: asyncpg.Record) -> Pair:
         None if row["shown"] is None else positions_at(seen, NOWHERE, raw=row["shown"]),
         row["peer"],
     )
+
+
+async def payees_that_count(tx: Tx, payees: Sequence[str]) -> set[str]:
+    """The agents whose record a payment from another registry enters."""
+    statement = "SELECT did FROM unnest($1::text[]) did WHERE transfers_payee_counts(did)"
+    return {row["did"] for row in await tx.fetch(statement, list(payees))}
+
+
+async def counted_today(tx: Tx, peer: str) -> int:
+    """The fees of this peer that count today, in minor units."""
+    return await tx.fetchval(_COUNTED_TODAY, peer) or 0
+
+
+async def count_today(tx: Tx, peer: str, fee: int) -> None:
+    """Add fees that count to those of today."""
+    await tx.execute(_COUNT_TODAY, peer, fee)

@@ -1,4 +1,13 @@
-"""Store the statements of other registries about a contract, and notify the provider's owner of its moves, in one commit."""
+"""Store the statements of other registries about a contract, and notify the provider's owner of its moves, in one commit.
+
+Changes that a statement about a contract of another registry makes, without I/O.
+
+A statement is the whole contract with its history. One whose history is the beginning of a longer one that is known is
+outdated. Any other replaces the known state: the registry that keeps the contract decides, also after it was restored.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
 
 from hansa.foundation.events import ContractOfPeerMoved
 from hansa.foundation.plumbing.process.runtime import Runtime
@@ -8,11 +17,19 @@ from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, federation, journal
 from hansa.rooms.commerce.contracts.contract import Status
 from hansa.rooms.commerce.contracts.errors import ProviderUnknown
-from hansa.rooms.commerce.contracts.schemas import ContractOut
+from hansa.rooms.commerce.contracts.schemas import ContractMoveOut, ContractOut
 
-from . import copy, store
+from . import store
 from .schemas import StatedContract
 from .store import Copy, CopyKey, Facts
+
+# The moves that have another name than their act.
+_ENDINGS = {
+    "marked_failed": "failed",
+    "not_submitted": "failed",
+    "not_reviewed": "failed",
+    "proposal_expired": "expired",
+}
 
 
 class ContractOfAnother(Forbidden):
@@ -82,7 +99,7 @@ async def _change(
     is_relayed: bool,
 ) -> None:
     known = None if kept.document is None else ContractOut.model_validate_json(kept.document)
-    current = known if known is not None and copy.is_outdated(known, stated) else stated
+    current = known if known is not None and is_outdated(known, stated) else stated
     was_relayed = kept.is_relayed and (known is None or known.created_at == stated.created_at)
     is_accepted = kept.accepting_since is not None and current.status != Status.PROPOSED
     facts = _facts(peer, current, settings, is_relayed=is_relayed or was_relayed or is_accepted)
@@ -106,10 +123,10 @@ async def _follow(
             contractor_did=stated.contractor_did,
             provider_did=stated.provider_did,
             registry=peer.ledger_id,
-            move=copy.name_of(line, stated),
+            move=name_of(line, stated),
             milestone=line.milestone,
         )
-        for line in copy.new_moves(known, stated)
+        for line in new_moves(known, stated)
     ]
     await journal.append(tx, *moves)
 
@@ -127,3 +144,32 @@ def _facts(
         contract.model_copy(update=registries).model_dump_json(),
         is_relayed,
     )
+
+
+def is_outdated(known: ContractOut, stated: ContractOut) -> bool:
+    """Return whether the known state is a later one of the same contract."""
+    common = _common_moves(known, stated)
+    return common == len(stated.history) < len(known.history)
+
+
+def new_moves(known: ContractOut | None, stated: ContractOut) -> Sequence[ContractMoveOut]:
+    """The lines of the history that are not known yet, the oldest first."""
+    return stated.history[0 if known is None else _common_moves(known, stated) :]
+
+
+def _common_moves(known: ContractOut, stated: ContractOut) -> int:
+    """How many moves both histories begin with; none where the number was given to another contract."""
+    if known.created_at != stated.created_at:
+        return 0
+    pairs = zip(known.history, stated.history, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].model_dump() == pair[1].model_dump(), pairs))
+
+
+def name_of(line: ContractMoveOut, contract: ContractOut) -> str:
+    """The name of a move in events and webhooks, such as `accepted`, `milestone_approved` or `failed`."""
+    if line.act == "approved":
+        parts = len(contract.milestones)
+        return "milestone_approved" if parts and line.milestone != parts - 1 else "completed"
+    if line.act == "party_revoked":
+        return "failed" if contract.accepted_at else "cancelled"
+    return _ENDINGS.get(line.act, line.act)

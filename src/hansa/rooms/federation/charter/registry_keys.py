@@ -1,4 +1,9 @@
-"""Begin a new key. The one before is retired at the same moment and its private half forgotten."""
+"""Begin a new key. The one before is retired at the same moment and its private half forgotten.
+
+A registry has a key before it serves, and one under its own name.
+
+Read the registry's keys.
+"""
 
 from hashlib import sha256
 
@@ -14,8 +19,10 @@ from hansa.foundation.plumbing.web.caller import Developer
 
 from . import store
 from .card_publication import sign_card_anew
+from .errors import KeyDoesNotOpen
 from .records import RegistryKey
 from .rules import SEALED_FOR, registry_id_of
+from .signatory import opened
 
 
 async def rotate_key(
@@ -45,3 +52,41 @@ async def begin_key(tx: Tx, settings: Settings, seal: Seal, key: Ed25519PrivateK
     begun = await store.succeed(tx, registry_id, key, close_key(seal, key, SEALED_FOR))
     await record_leaf(tx, "registry_key", begun.kid, sha256(begun.public_key).digest())
     return begun
+
+
+async def initialize_keys(tx: Tx, settings: Settings, seal: Seal) -> None:
+    """Begin the first key, or another one where the registry is called otherwise than before; else nothing."""
+    await store.lock_keys(tx)
+    present = await store.present(tx)
+    if present is not None and present.key.registry_id == registry_id_of(
+        settings.trust_domain, settings.registry_name
+    ):
+        return
+    await begin_key(tx, settings, seal, Ed25519PrivateKey.generate())
+
+
+async def replace_sealed_key(tx: Tx, settings: Settings, seal: Seal) -> None:
+    """Begin another key where the present one was sealed under a sealing key that is lost."""
+    await store.lock_keys(tx)
+    try:
+        await require_present_key(tx, seal)
+    except KeyDoesNotOpen:
+        await begin_key(tx, settings, seal, Ed25519PrivateKey.generate())
+
+
+async def require_present_key(tx: Tx, seal: Seal) -> None:
+    """Raises: KeyDoesNotOpen."""
+    present = await store.present(tx)
+    if present is None:
+        raise KeyDoesNotOpen
+    opened(present, seal)
+
+
+async def published_keys(tx: Tx) -> list[RegistryKey]:
+    """The present key and those in their grace, the newest first."""
+    return await store.keys_in_grace(tx)
+
+
+async def all_keys(tx: Tx) -> list[RegistryKey]:
+    """Every key there ever was, the newest first."""
+    return await store.history(tx)

@@ -1,20 +1,27 @@
-"""How units come into being, and how the treasury gives them out.
+"""Supply: units are issued, granted out of the treasury, and destroyed in it by the operator.
 
-Issuing holds the treasury's lock while the supply is summed, so that no two pass the limit together.
+- Issuing and destroying lock the treasury first, and a reference is good for one of each.
+- Issuing holds that lock while the supply is summed, so that no two pass the limit together. Destroying holds it, so that the
+  units are still there when they are taken.
+- Each act of a treasury administrator is in the audit log, with its reference as the reason.
 """
 
 from collections.abc import Sequence
 
-from hansa.foundation.events import TokensIssued
+import msgspec
+
+from hansa.foundation.events import TokensDestroyed, TokensIssued
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import record_admin_act
+from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import journal
 
 from . import crossings_store, orders, rules, store
+from .accounts import balance_of
 from .book import Book
 from .engine import apply
-from .errors import InsufficientBalance, IssuanceRefused
-from .treasury import SupplyChange, lock_treasury, require_unused
+from .errors import AccountUnknown, InsufficientBalance, IssuanceRefused, ReferenceUsed, TreasuryInsufficient
 
 GENESIS_REF = "genesis"
 
@@ -32,6 +39,14 @@ async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
         return False
     await issue(tx, amount=supply, ref=GENESIS_REF, book=book)
     return True
+
+
+class SupplyChange(msgspec.Struct, frozen=True):
+    """Units that came into being or ceased to be, and the whole supply since then; both in minor units."""
+
+    tx_id: int
+    amount: Minor
+    supply: Minor
 
 
 async def mint(tx: Tx, *, amount: Minor, ref: str, amount_max: Minor, book: Book) -> SupplyChange:
@@ -104,3 +119,67 @@ async def grant(tx: Tx, *, payee: str, amount: Minor, ref: str, book: Book) -> b
     except InsufficientBalance:
         return False
     return True
+
+
+async def lock_treasury(tx: Tx, book: Book) -> rules.Account:
+    """The treasury, locked until the transaction ends. Raises: AccountUnknown."""
+    treasury = (await store.lock_accounts(tx, [book.treasury])).get(book.treasury)
+    if treasury is None:
+        raise AccountUnknown(
+            f"There is no account {book.treasury}; a registry with this DID_METHOD has never started here."
+        )
+    return treasury
+
+
+async def require_unused(tx: Tx, act: store.SupplyAct, ref: str) -> None:
+    """Judged under the treasury's lock. Raises: ReferenceUsed."""
+    if await store.is_reference_used(tx, act, ref):
+        done = {"issue": "issued", "destroy": "destroyed"}[act]
+        raise ReferenceUsed(f"Units were {done} under this reference before; nothing was changed.")
+
+
+async def destroy(tx: Tx, *, amount: Minor, ref: str, book: Book) -> SupplyChange:
+    """Destroy units of the treasury at the operator's word, once for each `ref`.
+
+    Raises: ReferenceInvalid, ReferenceUsed, TreasuryInsufficient, AccountUnknown.
+    """
+    rules.require_reference(ref)
+    await lock_treasury(tx, book)
+    await require_unused(tx, "destroy", ref)
+    order = orders.destroy(book.treasury, amount, ref)
+    (result,) = await apply(tx, [order], book, uncovered=rules.not_in_treasury)
+    assert result.tx_id is not None
+    destroyed = TokensDestroyed(
+        tx_id=result.tx_id, from_=book.treasury, amount=format_amount(amount), currency=book.currency, ref=ref
+    )
+    await journal.append(tx, destroyed)
+    return SupplyChange(result.tx_id, amount, await store.sum_supply(tx))
+
+
+async def issue_by_administrator(
+    tx: Tx, administrator: Developer, *, amount: Minor, ref: str, amount_max: Minor, book: Book
+) -> SupplyChange:
+    """Issue units to the treasury, once for each `ref`.
+
+    Raises: IssuanceRefused, MintTooLarge, ReferenceInvalid, ReferenceUsed, SupplyExhausted.
+    """
+    change = await mint(tx, amount=amount, ref=ref, amount_max=amount_max, book=book)
+    await record_admin_act(tx, administrator, act="units.mint", subject=f"tx-{change.tx_id}", reason=ref)
+    return change
+
+
+async def grant_by_administrator(
+    tx: Tx, administrator: Developer, *, payee: str, amount: Minor, ref: str, book: Book
+) -> None:
+    """Pay an agent from the treasury without a fee. Raises: ReferenceInvalid, AccountUnknown, TreasuryInsufficient."""
+    rules.require_reference(ref)
+    await balance_of(tx, payee)
+    if not await grant(tx, payee=payee, amount=amount, ref=ref, book=book):
+        raise TreasuryInsufficient("The treasury does not hold enough units; nothing was moved.")
+    await store.note_treasury_grant(tx, payee, amount)
+    await record_admin_act(tx, administrator, act="units.grant", subject=payee, reason=ref)
+
+
+async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[store.TreasuryGrant]:
+    """Return the grants of administrators in commit order: at most `most`, with ids greater than `after`."""
+    return await store.treasury_grants_after(tx, after, most)
