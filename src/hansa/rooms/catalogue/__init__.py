@@ -7,6 +7,9 @@ from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .form import check_card
 from .listing import Filters, list_cards
 from .marks import grade_of
+from .mcp_servers.calling import McpCalls, Reply
+from .mcp_servers.protocol import CALL_TOOL
+from .mcp_servers.server_json import MCP
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
 from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
@@ -55,9 +58,11 @@ from .versions.records import CardVersion, Replaced
 
 __all__ = [
     "AGENT_KEYS",
+    "CALL_TOOL",
     "CARD_STATE",
     "LOCAL_ORIGIN",
     "LOCK_AGENT",
+    "MCP",
     "ROOM",
     "AgentKey",
     "Bond",
@@ -77,11 +82,13 @@ __all__ = [
     "FoundCard",
     "Hits",
     "HumanReadableIdTaken",
+    "McpCalls",
     "MirrorResult",
     "Owners",
     "PageRequest",
     "PullStatus",
     "Replaced",
+    "Reply",
     "Search",
     "SearchNotReady",
     "SearchQuery",

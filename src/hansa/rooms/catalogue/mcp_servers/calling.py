@@ -1,5 +1,6 @@
 """Calls of one MCP server by the guarded client: one deadline and one number of bytes for all of them."""
 
+import asyncio
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -91,12 +92,14 @@ class McpCalls:
             raise OutgoingTimeout
         if self._bytes_left <= 0:
             raise AnswerTooLarge
-        answer = await self._outgoing.post(
-            self._url,
-            message.body,
-            named_by=NamedBy.USER,
-            headers=message.headers,
-            limits=CallLimits(left, self._bytes_left, self._at_once),
-        )
+        limits = CallLimits(left, self._bytes_left, self._at_once)
+        try:
+            # A turn at the host is waited for within the deadline too: one conversation waits for several.
+            async with asyncio.timeout(left):
+                answer = await self._outgoing.post(
+                    self._url, message.body, named_by=NamedBy.USER, headers=message.headers, limits=limits
+                )
+        except TimeoutError:
+            raise OutgoingTimeout from None
         self._bytes_left -= len(answer.body)
         return answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import hansa
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.web.bodies import BodyInvalid, number_as_written, parse_json
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 
 from .server_json import REVISION
 
@@ -84,7 +84,7 @@ def read_message(answer: Answer, id_: str) -> dict[str, Any] | None:
     is_stream = answer.headers.get("content-type", "").partition(";")[0].strip().lower() == EVENT_STREAM
     for text in _events(answer.body) if is_stream else (answer.body,):
         try:
-            message = parse_json(text, number_as_written)
+            message = parse_json(text)
         except BodyInvalid:
             continue
         is_response = isinstance(message, dict) and message.get("jsonrpc") == "2.0"

@@ -8,8 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, Outgoing
+from hansa.rooms import catalogue
 
-from .service_call import Interface, ServiceRequest, body_for, headers_for
+from .service_call import (
+    Interface,
+    Outcome,
+    ServiceAnswer,
+    ServiceRequest,
+    body_for,
+    headers_for,
+    read_tool_answer,
+)
 
 ANSWER_MAX_BYTES = 1024 * 1024
 # So many purchases, and so many calls of tools, of one process go to one host at a time: neither takes the turns of the other.
@@ -37,3 +46,22 @@ async def call_service(outgoing: Outgoing, call: ServiceCall) -> Answer:
         headers=headers_for(call.interface, call.payment),
         limits=CallLimits(call.seconds, ANSWER_MAX_BYTES, at_once=call.at_once),
     )
+
+
+async def call_tool(outgoing: Outgoing, call: ServiceCall) -> ServiceAnswer:
+    """Call a tool of an MCP server; the payment is sent with that request alone. Raises: OutgoingTrouble."""
+    server = catalogue.McpCalls(
+        outgoing,
+        call.interface.url,
+        seconds=call.seconds,
+        body_bytes=ANSWER_MAX_BYTES,
+        at_once=call.at_once,
+    )
+    try:
+        answer = await server.begin()
+        if server.spoken is None:
+            return ServiceAnswer(Outcome.FAILED, trouble=f"status_{answer.status}")
+        reply = await server.ask(catalogue.CALL_TOOL, call.request.params, call.id, call.payment)
+    finally:
+        await server.end()
+    return read_tool_answer(reply)

@@ -31,7 +31,7 @@ from hansa.rooms import agents, catalogue, ledger, transfers
 
 from . import rules, store
 from .authorize import Authorized, AuthorizeOrder, Presented, authorize
-from .calling import ServiceCall, call_service
+from .calling import ServiceCall, call_service, call_tool
 from .ending import end_unpaid
 from .errors import AnswerUnreadable, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable
 from .quote import quote
@@ -161,7 +161,9 @@ class Purchases:
         if not await agents.statuses_of(tx, [order.payee]):
             raise ServiceNotCallable("A purchase is possible only from an agent of this registry.")
         card = await catalogue.card_of_agent(tx, order.payee)
-        interface = interface_of(card.card_data or {}, self._runtime.settings.outgoing_allow_user_hosts)
+        interface = interface_of(
+            card.card_data or {}, self._runtime.settings.outgoing_allow_user_hosts, order.request
+        )
         payment = AuthorizeOrder(
             order.payee,
             quoted.amount,
@@ -188,6 +190,8 @@ class Purchases:
         try:
             payment = token_headers(begun.authorized.secret, self._runtime.settings.base_url)
             call = ServiceCall(interface, order.request, str(token.id), order.timeout_seconds, payment)
+            if interface.is_mcp:
+                return await call_tool(self._runtime.outgoing, call)
             answer = await call_service(self._runtime.outgoing, call)
         except OutgoingTrouble as error:
             return ServiceAnswer(Outcome.UNKNOWN, trouble=error.reason)

@@ -1,7 +1,8 @@
 """Call of a service: the request, its headers, and the statements of the answer about the work. No I/O."""
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, parse_json
 from hansa.foundation.values.web_address import read_web_address, why_closed
+from hansa.rooms import catalogue
 
 from .errors import ServiceNotCallable
 
@@ -30,6 +32,13 @@ UNDONE = frozenset(
     }
 )
 TASK_ID_MAX_CHARACTERS = 1024
+ASKS_FOR_MORE = "input_required"
+ONLY_TOOLS = (
+    "The agent is an MCP server: send request {method: tools/call, params: {name, arguments}}; a name has 1 to 128"
+    " visible ASCII characters, arguments is an object."
+)
+
+_TOOL_NAME = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)
 
 
 class Outcome(Enum):
@@ -50,10 +59,11 @@ class ServiceRequest:
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """The address at which a service takes JSON-RPC."""
+    """The address at which a service takes JSON-RPC; `is_mcp`: it is an MCP server, whose tools are called."""
 
     url: str
     is_old: bool
+    is_mcp: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,17 +76,45 @@ class ServiceAnswer:
     trouble: str | None = None
 
 
-def interface_of(card: dict[str, Any], allowed: Collection[str]) -> Interface:
-    """The first interface of a card that takes JSON-RPC at an address that may be called. Raises: ServiceNotCallable."""
+def interface_of(
+    card: dict[str, Any], allowed: Collection[str], request: ServiceRequest | None = None
+) -> Interface:
+    """The first interface of a card for a request, by default a message, at an address that may be called.
+
+    A request `tools/call` goes to an MCP server before another interface, any other request to no MCP server. Raises: ServiceNotCallable.
+    """
     listed = card.get("supportedInterfaces")
-    for one in listed if isinstance(listed, list) else []:
-        if not isinstance(one, dict) or str(one.get("protocolBinding", "")).upper() != JSON_RPC:
+    interfaces = list(_callable(listed if isinstance(listed, list) else [], allowed))
+    servers = [one for one in interfaces if one.is_mcp]
+    others = [one for one in interfaces if not one.is_mcp]
+    if request is not None and request.method == catalogue.CALL_TOOL and servers:
+        if not _is_tool_call(request.params):
+            raise ServiceNotCallable(ONLY_TOOLS)
+        return servers[0]
+    if not others:
+        raise ServiceNotCallable(ONLY_TOOLS if servers else None)
+    return others[0]
+
+
+def _callable(listed: list[Any], allowed: Collection[str]) -> Iterator[Interface]:
+    for one in listed:
+        binding = str(one.get("protocolBinding", "")).upper() if isinstance(one, dict) else ""
+        if binding not in {JSON_RPC, catalogue.MCP}:
             continue
         address = read_web_address(str(one.get("url", "")))
         version = str(one.get("protocolVersion", "1.0"))
-        if address is not None and why_closed(address, allowed) is None and version[:2] in {"1.", "0."}:
-            return Interface(address.url, version.startswith("0."))
-    raise ServiceNotCallable
+        if address is None or why_closed(address, allowed) is not None:
+            continue
+        if binding == catalogue.MCP:
+            yield Interface(address.url, is_old=False, is_mcp=True)
+        elif version[:2] in {"1.", "0."}:
+            yield Interface(address.url, version.startswith("0."))
+
+
+def _is_tool_call(params: dict[str, Any]) -> bool:
+    name = params.get("name")
+    is_named = isinstance(name, str) and _TOOL_NAME.fullmatch(name) is not None
+    return is_named and isinstance(params.get("arguments", {}), dict)
 
 
 def body_for(interface: Interface, request: ServiceRequest, call_id: str) -> bytes:
@@ -113,6 +151,18 @@ def read_answer(answer: Answer) -> ServiceAnswer:
     outcome = _outcome(answer, result)
     failure = None if outcome is Outcome.DELIVERED else f"status_{answer.status}"
     return ServiceAnswer(outcome, body, _task_of(result).get("id"), failure)
+
+
+def read_tool_answer(reply: catalogue.Reply) -> ServiceAnswer:
+    """Read the answer of an MCP server to `tools/call`: a result that is an error, or asks for more, is not delivered."""
+    if reply.message is None:
+        return ServiceAnswer(_outcome(reply.answer, None), trouble="answer_unreadable")
+    result = reply.message.get("result") if reply.message.get("error") is None else None
+    if isinstance(result, dict) and (result.get("isError") or result.get("resultType") == ASKS_FOR_MORE):
+        return ServiceAnswer(Outcome.FAILED, reply.message, trouble="tool_error")
+    outcome = _outcome(reply.answer, result)
+    failure = None if outcome is Outcome.DELIVERED else f"status_{reply.answer.status}"
+    return ServiceAnswer(outcome, reply.message, trouble=failure)
 
 
 def _outcome(answer: Answer, result: Any) -> Outcome:
