@@ -20,6 +20,14 @@ REVIEWED_WITHIN = timedelta(days=2)
 CODES_ARE_OF_THE_PAST = "UPDATE people_second_factor SET last_step = 0"
 
 
+async def confirm(page: Page, label: str, act: str = "") -> None:
+    """Open the step that states the effect of an act, and press its button."""
+    step = page.locator("details.confirm", has=page.locator("summary", has_text=f"{label}…")).first
+    await step.locator("summary").click()
+    await expect(step.locator(".effect p").first).to_be_visible()
+    await step.get_by_role("button", name=act or label).click()
+
+
 @dataclass
 class PersonAtBrowser:
     """Somebody with a browser and a mailbox; `app` and `agent` are there once they were made."""
@@ -154,7 +162,10 @@ class PersonAtBrowser:
         await self.page.goto(f"{self.base}/contracts/{number}")
         for label, value in fields.items():
             await self.page.get_by_label(label.replace("_", " ")).fill(value)
-        await self.page.get_by_role("button", name=button, exact=True).click()
+        if await self.page.locator("summary", has_text=f"{button}…").count():
+            await confirm(self.page, button)
+        else:
+            await self.page.get_by_role("button", name=button, exact=True).click()
         await self.reads(notice)
 
     async def deliver(self, number: int) -> None:

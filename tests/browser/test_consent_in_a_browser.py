@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.accessibility import objections
+from tests.browser.person import confirm
 from tests.browser.test_account_in_a_browser import SCREEN, TELEPHONE, require_fit
 from tests.browsing import BrowserOf
 from tests.connections import ConnectedClient, register, take_access_tokens
@@ -49,13 +50,13 @@ async def test_a_person_connects_a_client_approves_a_payment_and_ends_the_connec
     assert asked.status_code == httpx2.codes.ACCEPTED, asked.text
     await page.goto(f"/account/approvals/{asked.json()['approval_id']}")
     await require_fit(page)
-    await page.get_by_role("button", name="Approve").click()
+    await confirm(page, "Approve")
     await expect(page.get_by_role("status")).to_contain_text("The payment is approved")
     assert (await client.transfer(payee, "2", key="int_of_a_browser")).status_code == httpx2.codes.OK
 
     await page.goto("/account/connections")
     await require_fit(page)
-    await page.get_by_role("button", name="End the connection").click()
+    await confirm(page, "End the connection")
     await expect(page.get_by_role("status")).to_contain_text("The connection has ended")
     await require_fit(page)
 

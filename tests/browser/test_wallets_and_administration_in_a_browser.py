@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from hansa.foundation.values.areas import ADMIN_AREAS
 from tests.browser.accessibility import objections, violations_of
+from tests.browser.person import confirm
 from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry
 
@@ -144,7 +145,7 @@ async def test_units_are_sent_after_a_dry_run_with_the_keyboard_alone(registry: 
     assert await payee.balance() == "110"
 
 
-async def test_the_plot_of_a_wallet_is_zoomed_with_the_keyboard_and_its_values_are_a_table(
+async def test_the_plot_of_a_wallet_names_the_value_below_the_cursor_and_its_values_are_a_table(
     registry: TestRegistry, visit
 ):
     developer = await registry.developer()
@@ -160,9 +161,7 @@ async def test_the_plot_of_a_wallet_is_zoomed_with_the_keyboard_and_its_values_a
     middle = {"x": (await plot.locator(".u-over").bounding_box() or {})["width"] - 2, "y": 50}
     await plot.locator(".u-over").hover(position=middle)
     await expect(plot.get_by_text(f": {values[-1]}")).to_be_visible()
-    for name in ("Zoom in", "Zoom in", "Earlier", "Earlier", "Earlier", "Earlier"):
-        await plot.get_by_role("button", name=name).focus()
-        await page.keyboard.press("Enter")
+    await expect(plot.get_by_role("button", name="24 h")).to_have_count(0)
     await plot.locator(".u-over").hover(position={**middle, "x": 2})
     await expect(plot.get_by_text(f": {values[0]}")).to_be_visible()
     assert await violations_of(page) == []
@@ -170,6 +169,27 @@ async def test_the_plot_of_a_wallet_is_zoomed_with_the_keyboard_and_its_values_a
     await reader.goto(f"/account/agents/{agent.did}/wallet")
     await expect(reader.locator("figure.plot svg")).to_be_visible()
     await expect(reader.locator("figure.plot canvas")).to_have_count(0)
+
+
+async def test_a_plot_shows_a_range_that_the_keyboard_chooses(registry: TestRegistry, visit):
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "INSERT INTO journal_volume (day, payments, amount)"
+            " SELECT current_date - number, 1, 100000000 FROM generate_series(1, 40) number"
+        )
+    )
+    page = (await visit("/supply", viewport=SIZES["desk"])).page
+    plot = page.locator("figure.plot", has_text="Paid each day")
+    days = await plot.locator("tbody time").all_text_contents()
+    over = plot.locator(".u-over")
+    readout = plot.locator("p.faint")
+    await over.hover(position={"x": 4, "y": 50})
+    await expect(readout).to_contain_text(days[0])
+    await plot.get_by_role("button", name="7 d").focus()
+    await page.keyboard.press("Enter")
+    await expect(plot.get_by_role("button", name="7 d")).to_have_attribute("aria-pressed", "true")
+    await over.hover(position={"x": 8, "y": 60})
+    await expect(readout).to_contain_text(days[-8])
 
 
 async def test_a_token_counts_down(registry: TestRegistry, visit):
@@ -182,7 +202,7 @@ async def test_a_token_counts_down(registry: TestRegistry, visit):
     left = page.locator("time[data-countdown] + span")
     first = await left.text_content()
     await expect(left).not_to_have_text(first or "")
-    await page.get_by_role("button", name="Release").click()
+    await confirm(page, "Release")
     await expect(page.get_by_role("status")).to_contain_text("Nothing was paid.")
 
 
@@ -230,8 +250,9 @@ async def test_an_administrator_suspends_an_agent_and_rules_on_a_dispute(registr
     assert await violations_of(page) == []
     assert (await registry.get("/agents/me", headers=other.headers)).status_code == 403
     await page.goto(f"/administration/disputes/{dispute}")
-    await page.get_by_role("button", name="End the time for evidence").click()
+    await confirm(page, "End the time for evidence")
     await page.get_by_label("Ruling", exact=True).select_option("DISMISSED")
     await page.get_by_label("Note").fill("There is no payment.")
+    await page.get_by_role("button", name="Preview the ruling").click()
     await page.get_by_role("button", name="Rule", exact=True).click()
     await expect(page.get_by_role("status")).to_have_text("The ruling is carried out.")

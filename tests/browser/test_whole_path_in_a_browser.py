@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from hansa.doors.assembly import ASSEMBLY
-from tests.browser.person import PersonAtBrowser
+from tests.browser.person import PersonAtBrowser, confirm
 from tests.doors.served import served
 from tests.mail_server import MailServer
 from tests.paying import Payments
@@ -102,9 +102,11 @@ async def disagree(contractor: PersonAtBrowser, provider: PersonAtBrowser) -> tu
 async def rule_and_suspend(page: Page, dispute: int, did: str) -> None:
     """An administrator rules for the complainant, and suspends the agent of the other after a preview."""
     await page.goto(f"/administration/disputes/{dispute}")
-    await page.get_by_role("button", name="End the time for evidence").click()
+    await confirm(page, "End the time for evidence")
     await page.get_by_label("Ruling", exact=True).select_option("IN_FAVOR_OF_COMPLAINANT")
     await page.get_by_label("Note").fill("Five summaries are not signed.")
+    await page.get_by_role("button", name="Preview the ruling").click()
+    await expect(page.get_by_text("Nothing is ruled yet.")).to_be_visible()
     await page.get_by_role("button", name="Rule", exact=True).click()
     await expect(page.get_by_role("status")).to_have_text("The ruling is carried out.")
     await page.goto(f"/administration/agents?q={did}")

@@ -215,12 +215,23 @@ async def test_a_ruling_stands_beside_its_proposal_and_is_carried_out_once(regis
     assert f"{page}/ruling" not in everything.text
     opened = await everything.send(f"{page}/open-voting")
     assert "The time for evidence has ended." in opened.text
-    refused = await everything.send(f"{page}/ruling", ruling="DISMISSED", compensation_amount="x")
+    check = f"{page}/ruling/check"
+    refused = await everything.send(check, ruling="DISMISSED", compensation_amount="x")
     assert (refused.status_code, 'id="compensation_amount-trouble"' in refused.text) == (422, True)
+    refused = await everything.send(check, ruling="", compensation_amount="")
+    assert (refused.status_code, 'id="ruling-trouble"' in refused.text) == (422, True)
+    before = await registry.get(f"/disputes/{filed.json()['id']}", headers=complainant.headers)
+    await everything.send(check, ruling="DISMISSED", compensation_amount="", note="No payment.")
+    assert "Nothing is ruled yet." in everything.text
+    after = await registry.get(f"/disputes/{filed.json()['id']}", headers=complainant.headers)
+    assert after.json() == before.json()
+    assert "0 acts" in (await everything.open("/administration/log?act=dispute.rule")).text
+    await everything.open(page)
+    await everything.send(check, ruling="DISMISSED", note="No payment.")
     form = everything.form(f"{page}/ruling")
-    given = [pair for pair in form.fields if pair[0] not in {"ruling", "note", "compensation_amount"}]
+    assert dict(form.fields)["note"] == "No payment."
     for _ in range(2):
-        ruled = await everything.post(form.action, given, ruling="DISMISSED", note="No payment.")
+        ruled = await everything.post(form.action, form.fields)
         assert (ruled.status_code, "The ruling is carried out." in ruled.text) == (200, True)
     assert "1 acts" in (await everything.open("/administration/log?act=dispute.rule")).text
     bundle = await everything.open(f"{page}/bundle.json")

@@ -326,9 +326,15 @@ async def test_a_capability_is_revoked_by_the_owner_in_the_name_of_the_agent(reg
 
 async def test_a_new_secret_is_shown_once_and_ends_the_former_one(registry):
     browser, agent, base = await pair(registry)
+    name = (await registry.get("/agents/me", headers=agent.headers)).json()["name"]
     await browser.open(f"{base}/credentials")
-    form = browser.form(f"{base}/rotate-secret").fields
-    await browser.send(f"{base}/rotate-secret")
+    refused = await browser.send(f"{base}/rotate-secret", typed_name="Another agent")
+    assert (refused.status_code, "another one was typed" in browser.text) == (422, True)
+    assert (await registry.get("/agents/me", headers=agent.headers)).status_code == 200
+    await browser.open(f"{base}/credentials")
+    confirmed = {**dict(browser.form(f"{base}/rotate-secret").fields), "typed_name": name}
+    form = list(confirmed.items())
+    await browser.send(f"{base}/rotate-secret", typed_name=name)
     secret = secret_on(browser)
     await browser.post(f"{base}/rotate-secret", form)
     assert secret_on(browser) == secret

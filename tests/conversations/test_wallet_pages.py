@@ -197,7 +197,7 @@ async def test_units_are_staked_and_released_when_their_lock_has_ended(owner):
     staked = await owner.browser.send(page, amount="30", lock_period="0")
     assert "The units are staked." in staked.text
     locked = await owner.browser.send(page, amount="20", lock_period="30")
-    assert locked.text.count('aria-label="Release stake-') == 1
+    assert locked.text.count('aria-label="Release: stake-') == 1
     assert "Locked" in locked.text
     form = owner.browser.form(f"{page}/release")
     released = await owner.browser.post(form.action, form.fields)

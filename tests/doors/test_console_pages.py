@@ -26,7 +26,7 @@ PAGES = {
     "/changelog": "Changes for users of Hansa",
     "/events": "Apply filters",
     "/events/1": "Event 1",
-    "/transactions/tx-1": "Entries",
+    "/transactions/tx-1": "Registry data",
     "/set-password": "New password",
     "/terms": "has not published terms of its own",
     "/privacy": "What this software stores",

@@ -1,9 +1,14 @@
 """Pages of the event log and of transactions: they show the public facts, and nothing more."""
 
 import json
+import re
+from html import unescape
 
 import pytest
 
+from hansa.doors.console.event_sentences import SENTENCES
+from hansa.foundation.events import event_types
+from hansa.foundation.events.schemas import event_schema
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
 
@@ -30,9 +35,36 @@ async def test_the_list_of_events_shows_the_newest_first_and_pages_to_the_oldest
     numbers = [event["sequence"] for event in everything]
     assert numbers == sorted(numbers, reverse=True)
     assert len(numbers) == len(set(numbers)) > 75
+    kinds = {event["sequence"]: event["event_type"] for event in everything}
     html = (await registry.http.get("/events")).text
-    assert f'<a href="/events/{numbers[0]}">' in html
+    shown = [int(number) for number in re.findall(r'<a href="/events/(\d+)">', html)]
+    entries = {"LedgerBalanceChanged", "TransactionFeeCollected"}
+    assert shown == [number for number in numbers if kinds[number] not in entries][:50]
+    html = (await registry.http.get("/events?entries=true")).text
+    assert [int(number) for number in re.findall(r'<a href="/events/(\d+)">', html)] == numbers[:50]
     assert 'rel="next"' in html
+
+
+async def test_an_event_is_a_sentence_with_the_names_of_the_agents_in_it(registry: TestRegistry):
+    payer, payee = await registry.agent(name="Lingua"), await registry.agent(name="Redpen")
+    done = (await payer.transfer(payee, "10", message="for your eyes")).json()
+    path = f"/transactions/{done['transaction_id']}"
+    number = (await events_of(registry, did=payee.did, type="TokensTransferred"))[0]["sequence"]
+    for page in ("/events", f"/events?did={payee.did}", f"/events/{number}", path):
+        text = unescape(re.sub(r"<[^>]*>", " ", (await registry.http.get(page)).text))
+        words = " ".join(text.split())
+        said = f"Lingua did:…{payer.did[-4:]} paid Redpen did:…{payee.did[-4:]} 10 AVT"
+        assert said in words, (page, words[-2000:])
+        assert "for your eyes" not in words
+
+
+def test_each_public_type_of_event_has_a_sentence_of_its_members():
+    for kind in event_types():
+        if kind.is_private:
+            continue
+        members = event_schema(kind)["properties"].keys()
+        named = set(re.findall(r"\{(\w+)\}", SENTENCES[kind.__name__]))
+        assert named <= members, kind.__name__
 
 
 async def test_the_list_of_events_is_filtered_by_type_and_did(registry: TestRegistry):
@@ -77,7 +109,7 @@ async def test_the_page_of_a_transaction_shows_entries_that_add_up_and_its_event
     done = (await payer.transfer(payee, "10")).json()
     answer = await registry.http.get(f"/transactions/{done['transaction_id']}")
     text = answer.text
-    for part in ("-10.05", ">10<", "0.05", '<td class="number">0</td>', "Tokens Transferred", payee.did):
+    for part in ("-10.05", ">10<", "0.05", '<td class="number">0</td>', "Final", payee.did):
         assert part in text
     document = (await registry.http.get(f"/transactions/{done['transaction_id']}.json")).json()
     assert [event["event_type"] for event in document["events"]] == [

@@ -34,6 +34,11 @@ async def _transfer(stage: Any) -> FilledForm:
     return await _owners(receiver=stage.payee.did, amount="0.0001")(stage)
 
 
+async def _call(stage: Any) -> FilledForm:
+    called = {"agent": stage.payee.did, "payer": stage.agent.did, "message": "Hello", "amount": "1"}
+    return await _owners(**called)(stage)
+
+
 async def _payment(stage: Any) -> FilledForm:
     return await _owners(payee=stage.payee.did, amount="0.0001")(stage)
 
@@ -70,6 +75,7 @@ async def _icon(stage: Any) -> FilledForm:
 
 
 AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
+    "POST /account/call": _call,
     f"{AGENT}/wallet/send": _transfer,
     f"{AGENT}/wallet/send/check": _transfer,
     f"{AGENT}/wallet/stakes": _owners(amount="10", lock_period="0"),
@@ -89,6 +95,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/developers/{{developer_id:int}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/disputes/{{dispute_id:int}}/open-voting": _administrators(),
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling": _administrators(ruling="DISMISSED"),
+    f"{OFFICE}/disputes/{{dispute_id:int}}/ruling/check": _administrators(ruling="DISMISSED"),
     f"{OFFICE}/awards/{{dispute_id:int}}/approve": _administrators(),
     f"{OFFICE}/awards/{{dispute_id:int}}/reject": _administrators(reason="For a test."),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),

@@ -206,8 +206,8 @@ async def _read(stage: Any, path: str) -> Any:
 
 async def _replaced_secret(stage: Any) -> FilledForm:
     agents = (await _read(stage, "/agents"))["items"]
-    (version,) = [agent["secret_version"] for agent in agents if agent["did"] == stage.spare.did]
-    return await _proved(stage, version=version)
+    (spare,) = [agent for agent in agents if agent["did"] == stage.spare.did]
+    return await _proved(stage, version=spare["secret_version"], typed_name=spare["name"])
 
 
 async def _replaced_key(stage: Any) -> FilledForm:

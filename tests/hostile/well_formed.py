@@ -673,6 +673,7 @@ _FORMS = {
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /oauth/authorize": authorization_query,
+    "GET /account/call": lambda stage: {"agent": stage.payee.did},
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
     "GET /log/proof": lambda _: {"index": "0"},

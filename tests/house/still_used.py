@@ -10,6 +10,7 @@ _.get_response  # Starlette
 _.form_address  # the template of an operation
 _.form_key  # templates of forms
 _.has_second_factor  # templates of accounts
+_.is_bought_here  # template of an agent
 _.opens  # template of the AI clients
 _.total_agents  # template of the account
 _.model_config  # pydantic

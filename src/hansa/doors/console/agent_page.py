@@ -95,6 +95,16 @@ class AgentPage(msgspec.Struct, frozen=True):
         return export_path_of(self.card.did) if self.card.did else None
 
     @property
+    def is_bought_here(self) -> bool:
+        """Return whether a person can buy a call of it in the browser."""
+        return (
+            self.card.did is not None
+            and self.card.source_registry is None
+            and self.card.status == "active"
+            and not self.price.is_free
+        )
+
+    @property
     def bond(self) -> str | None:
         """The reputation bond of an agent of this registry in words, or None without one."""
         card = self.card

@@ -1,7 +1,6 @@
 """Events as the pages list them: the public view, with links to the subjects of an event."""
 
 import json
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -11,10 +10,12 @@ import msgspec
 from pydantic import Field
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.lazy_model import LazyModel
-from hansa.rooms import journal
+from hansa.rooms import catalogue, journal
 
-_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+from .event_sentences import Piece, sentence_of, title_of
+
 _PARTY_NAMES = {
     "from": "From",
     "to": "To",
@@ -56,19 +57,18 @@ class EventLine(msgspec.Struct, frozen=True):
     event_type: str
     title: str
     subject: str
-    amount: str | None
+    sentence: list[Piece]
     timestamp: datetime
 
     @classmethod
     def of(cls, event: journal.EventRecord | StoredEvent) -> "EventLine":
         """The line of an event."""
-        amount = event.data.get("amount")
         return cls(
             sequence=event.sequence,
             event_type=event.event_type,
             title=title_of(event.event_type),
             subject=event.aggregate_id,
-            amount=amount if isinstance(amount, str) else None,
+            sentence=sentence_of(event.event_type, event.aggregate_id, event.data),
             timestamp=event.timestamp,
         )
 
@@ -114,20 +114,19 @@ class EventDetails(msgspec.Struct, frozen=True):
         )
 
 
-def title_of(event_type: str) -> str:
-    """The type in words: `TokensTransferred` is `Tokens Transferred`."""
-    return _WORDS.sub(" ", event_type)
-
-
 def events_address(**filters: str | None) -> str:
     """The address of the list with these filters."""
     given = urlencode({name: value for name, value in filters.items() if value}, quote_via=quote)
     return f"/events?{given}" if given else "/events"
 
 
-def lines_of(events: Sequence[journal.EventRecord]) -> list[EventLine]:
-    """The lines of a list."""
-    return [EventLine.of(event) for event in events]
+async def named_lines(
+    db: Database, events: Sequence[journal.EventRecord]
+) -> tuple[list[EventLine], dict[str, str]]:
+    """The lines of a list, and the names of the agents in them by DID."""
+    lines = [EventLine.of(event) for event in events]
+    dids = sorted({piece.text for line in lines for piece in line.sentence if piece.kind == "party"})
+    return lines, await db.read(lambda tx: catalogue.names_of_agents(tx, dids))
 
 
 def _transaction(data: dict[str, Any]) -> str | None:

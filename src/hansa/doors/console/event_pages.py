@@ -13,8 +13,9 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Send
 
-from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of
-from hansa.doors.console.rendering import both_forms, page_or_json
+from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, named_lines
+from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
+from hansa.doors.console.rendering import both_forms, page_or_json, wants_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Config, Db
@@ -24,7 +25,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, format_amount
-from hansa.rooms import journal
+from hansa.rooms import catalogue, journal
 
 PAGE_SIZE = 50
 BIGINT_MAX = 2**63 - 1
@@ -87,19 +88,32 @@ async def show_events(
     event_type: EventType = "",
     did: Did = "",
     before: Cursor = "",
+    with_entries: Annotated[bool, Query(alias="entries")] = False,
 ) -> Response:
-    """The event log, newest first, by type and by DID."""
+    """The event log, newest first, by type and by DID; a page leaves out what repeats others as entries of the ledger."""
+    # Programs that read the list get every event of it.
+    is_folded = not (event_type or with_entries or wants_json(request))
     query = journal.PublicFilter(
-        settings.ledger_id, PAGE_SIZE, event_type or None, did.strip() or None, before or None
+        settings.ledger_id,
+        PAGE_SIZE,
+        event_type or None,
+        did.strip() or None,
+        before or None,
+        ENTRIES_OF_THE_LEDGER if is_folded else (),
     )
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
-    filters = {"type": query.event_type, "did": query.did}
+    filters = {"type": query.event_type, "did": query.did, "entries": "true" if with_entries else None}
+    lines, names = ([], {}) if wants_json(request) else await named_lines(db, found.events)
     older = found.older and events_address(**filters, before=found.older)
     return page_or_json(
         request,
         "events.html",
         found,
-        lines=lines_of(found.events),
+        lines=lines,
+        names=names,
+        sentences=SENTENCES,
+        left_out=query.left_out,
+        everything=events_address(did=query.did, entries="true") if is_folded else None,
         query=query,
         types=PUBLIC_TYPES,
         older=older,
@@ -138,7 +152,8 @@ async def show_event(
     if event is None:
         raise EventUnknown
     record = journal.EventRecord.model_validate(event)
-    return page_or_json(request, "event.html", record, event=EventDetails.of(record))
+    names = (await named_lines(db, [record]))[1]
+    return page_or_json(request, "event.html", record, event=EventDetails.of(record), names=names)
 
 
 @both_forms(router, "/transactions/tx-{tx_id:int}")
@@ -151,16 +166,24 @@ async def show_transaction(
     if not events:
         raise TransactionUnknown
     found = _transaction(tx_id, events)
+    movement, details = events[0].data, [EventDetails.of(event) for event in found.events]
+    accounts = sorted({entry["account"] for entry in movement["entries"]})
+    lines, names = ([], {}) if wants_json(request) else await named_lines(db, found.events)
+    others = [line for line in lines if line.event_type not in ENTRIES_OF_THE_LEDGER]
     return page_or_json(
         request,
         "transaction.html",
         found,
-        entries=events[0].data["entries"],
+        summary=next(iter(others or lines), None),
+        amounts=[one for detail in details for one in detail.amounts],
+        contract_id=next((one.contract_id for one in details if one.contract_id), None),
+        entries=movement["entries"],
         sum_of_entries=format_amount(
-            int(sum(Decimal(entry["delta"]) for entry in events[0].data["entries"]) * UNIT)
+            int(sum(Decimal(entry["delta"]) for entry in movement["entries"]) * UNIT)
         ),
         timestamp=events[0].timestamp,
-        details=[EventDetails.of(event) for event in found.events],
+        lines=lines,
+        names={**await db.read(lambda tx: catalogue.names_of_agents(tx, accounts)), **names},
     )
 
 

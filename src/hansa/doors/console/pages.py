@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
+from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.process.runtime import Config, Db
@@ -87,7 +88,15 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config) -> H
             ("delta", "Delta", supply.delta),
         )
     ]
-    return page(request, "front.html", watch=watch, figures=figures, chain=chain)
+    return page(
+        request,
+        "front.html",
+        watch=watch,
+        figures=figures,
+        chain=chain,
+        sentences=SENTENCES,
+        left_out=ENTRIES_OF_THE_LEDGER,
+    )
 
 
 @router.get("/first-steps")

@@ -49,6 +49,7 @@ from hansa.rooms.agents.schemas import CreateAgentOut, RotateSecretOut
 from hansa.rooms.agents.secret import rotate_secret, sign_in
 from hansa.rooms.agents.spending import (
     Approval,
+    ApprovalDecided,
     ApprovalForAnother,
     ApprovalsPending,
     ApprovalUnknown,
@@ -98,6 +99,7 @@ __all__ = [
     "AgentSuspended",
     "AgentUnknown",
     "Approval",
+    "ApprovalDecided",
     "ApprovalForAnother",
     "ApprovalUnknown",
     "ApprovalUnusable",

@@ -22,13 +22,14 @@ READS_MAX = 10
 
 
 class PublicFilter(msgspec.Struct, frozen=True):
-    """Filter of public events: of one type, of one DID, of both, or all; `cursor` is the `older` of the page before."""
+    """Filter of public events: of one type, of one DID, of both, or all but the types `left_out`; `cursor` is the `older` of the page before."""
 
     frame: str
     limit: int
     event_type: str | None = None
     did: str | None = None
     cursor: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class PublicPage(msgspec.Struct, frozen=True):
@@ -63,17 +64,32 @@ async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[S
 
 
 async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str | None]:
+    """A page of types that are left out may be short, and goes on at `older`."""
     if query.event_type in PRIVATE_TYPES:
         return [], None
     xid, seq = unseal(query.cursor, 2) if query.cursor else (BIGGEST, BIGGEST)
-    if query.event_type is None:
-        events = await reading_store.public_events_before(tx, (xid, seq), PRIVATE_TYPES, limit=query.limit)
-    else:
+    place = (xid, seq)
+    if query.event_type is not None:
         events = await reading_store.events_before(
-            tx, (xid, seq), event_type=query.event_type, limit=query.limit, offset=0
+            tx, place, event_type=query.event_type, limit=query.limit, offset=0
         )
-    is_full = len(events) == query.limit
-    return _seen(events), seal(events[-1].xid, events[-1].sequence) if is_full else None
+        return _seen(events), _older(events, query.limit)
+    found: list[StoredEvent] = []
+    for _ in range(READS_MAX if query.left_out else 1):
+        events = await reading_store.public_events_before(tx, place, PRIVATE_TYPES, limit=query.limit)
+        for event in events:
+            if event.event_type not in query.left_out:
+                found += _seen([event])
+            if len(found) == query.limit:
+                return found, seal(event.xid, event.sequence)
+        if len(events) < query.limit:
+            return found, None
+        place = (events[-1].xid, events[-1].sequence)
+    return found, seal(*place)
+
+
+def _older(events: Sequence[StoredEvent], limit: int) -> str | None:
+    return seal(events[-1].xid, events[-1].sequence) if len(events) == limit else None
 
 
 async def _of_did(
@@ -92,13 +108,17 @@ async def _of_did(
         for placed in page.events:
             cursor = placed.position
             event = seen_by(placed.event, ())
-            if event is not None and query.event_type in (None, event.event_type):
+            if event is not None and _is_asked(query, event.event_type):
                 found.append(event)
             if len(found) == query.limit:
                 return found, cursor
         if page.is_last:
             return found, None
     return found, cursor
+
+
+def _is_asked(query: PublicFilter, event_type: str) -> bool:
+    return query.event_type in (None, event_type) and event_type not in query.left_out
 
 
 def _seen(events: Sequence[StoredEvent]) -> list[StoredEvent]:

@@ -1,5 +1,6 @@
 """Disputes for administrators of enforcement: the facts, the outcome that they give, and the ruling beside it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import Depends, Path, Query, Request
@@ -9,7 +10,8 @@ from hansa.doors.console.access import SentForm, SignedIn
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.rooms import commerce, federation
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import catalogue, commerce, federation, ledger
 
 from .pages import (
     SHOWN,
@@ -81,6 +83,52 @@ async def open_voting(
     )
 
 
+@router.post("/administration/disputes/{dispute_id:int}/ruling/check")
+async def preview_ruling(
+    dispute_id: DisputeId,
+    sender: EnforcementAct,
+    request: Request,
+    db: Db,
+    settings: Config,
+    *,
+    slash_bond: BondSlasher,
+) -> Response:
+    """The effects of a ruling, which is carried out in a transaction that is taken back."""
+
+    async def tried(tx: Tx) -> None:
+        body = sender.form.read_as(commerce.RulingIn)
+        dispute = await commerce.read_dispute(tx, sender.person.developer, dispute_id)
+        parties = (dispute.complainant_did, dispute.defendant_did)
+        before = await ledger.balances_of(tx, parties)
+        ordered = commerce.Ordered(dispute_id, body.decision())
+        after = await commerce.rule(tx, sender.person.developer, ordered, slash_bond, settings)
+        held = await ledger.balances_of(tx, parties)
+        names = await catalogue.names_of_agents(tx, parties)
+        changes = [_whole(held[did]) - _whole(before[did]) if did in before else None for did in parties]
+        raise _TakenBack(commerce.DisputeOut.of(after), changes, names)
+
+    try:
+        await db.transaction(tried)
+    except _TakenBack as effects:
+        roles = ("Complainant", "Defendant")
+        parties = (effects.after.complainant_did, effects.after.defendant_did)
+        return administration_page(
+            request,
+            "ruling-confirm.html",
+            sender.person,
+            sender.form,
+            section=f"/administration/disputes/{dispute_id}",
+            after=effects.after,
+            changes=list(zip(roles, parties, effects.changes, strict=True)),
+            names=effects.names,
+            currency=settings.settlement_currency,
+        )
+    except Refused as refusal:
+        refused = _refused(request, sender.person, dispute_id, db, settings)
+        return await refused(sender.form.refused(refusal), refusal.status)
+    raise AssertionError("a preview is kept")
+
+
 @router.post("/administration/disputes/{dispute_id:int}/ruling")
 async def rule(
     dispute_id: DisputeId,
@@ -105,6 +153,20 @@ async def rule(
         done=f"/administration/disputes/{dispute_id}?done=ruled",
         refused=_refused(request, sender.person, dispute_id, db, settings),
     )
+
+
+def _whole(balance: ledger.Balance) -> int:
+    return balance.liquid + balance.staked + balance.escrow
+
+
+class _TakenBack(Exception):
+    """Ends the transaction of a preview; `changes` are those of all units of each party, None for an account of a peer."""
+
+    def __init__(
+        self, after: commerce.DisputeOut, changes: list[int | None], names: Mapping[str, str]
+    ) -> None:
+        super().__init__()
+        self.after, self.changes, self.names = after, changes, names
 
 
 def _refused(

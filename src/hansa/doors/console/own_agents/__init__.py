@@ -10,6 +10,7 @@ from . import (
     approvals,
     authorize_pages,
     bond_pages,
+    call_pages,
     capabilities,
     card_editor,
     contract_pages,
@@ -43,6 +44,7 @@ ROUTERS = (
     authorize_pages.router,
     token_pages.router,
     bond_pages.router,
+    call_pages.router,
     contract_pages.router,
     dispute_pages.router,
 )

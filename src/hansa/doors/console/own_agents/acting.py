@@ -7,8 +7,10 @@ of the form is the idempotency key. Nothing of an agent's business is decided by
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import msgspec
 from fastapi import Request
@@ -20,6 +22,7 @@ from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.rooms import agents
 
 API = "/api/v1"
+APPROVAL_REQUIRED = "SPEND_APPROVAL_REQUIRED"
 IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
 ACCEPTED, FIRST_REFUSAL = 202, 400
 OF_A_PATTERN = "String should match pattern"
@@ -42,13 +45,21 @@ class ApiAnswer(msgspec.Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Return whether nothing was done."""
-        return self.status >= FIRST_REFUSAL
+        """Return whether nothing was done, for another reason than a missing approval."""
+        return self.status >= FIRST_REFUSAL and not self.awaits_owner
 
     @property
     def awaits_owner(self) -> bool:
         """Return whether the owner has to approve first."""
-        return self.status == ACCEPTED
+        return self.status == ACCEPTED or (self.status >= FIRST_REFUSAL and self.code == APPROVAL_REQUIRED)
+
+    @property
+    def approval(self) -> Mapping[str, Any]:
+        """The approval that the owner has to give: `approval_id` and `expires_at`."""
+        approval: Mapping[str, Any] = (
+            self.document if self.status == ACCEPTED else self.document["error"]["context"]
+        )
+        return approval
 
     @property
     def code(self) -> str:
@@ -90,6 +101,23 @@ async def act_as(
         # The second of two clicks waits for the first.
         await asyncio.sleep(pause)
     return answer
+
+
+async def approve_first(request: Request, sender: Acting, did: str) -> str:
+    """Approve the payment that a form names, where its person says so, and return the id of its approval; empty without one.
+
+    The route of the payment judges an approval that was decided before.
+    """
+    approval = sender.form.value("approval_id").strip()
+    if approval and sender.form.value("approves") == "true":
+        with suppress(agents.ApprovalDecided, ValueError):
+            approval_id = UUID(approval)
+            await runtime_of(request).database.transaction(
+                lambda tx: agents.decide_approval(
+                    tx, sender.person.developer, did, approval_id, is_approved=True, in_browser=True
+                )
+            )
+    return approval
 
 
 async def _posted(

@@ -5,6 +5,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
     Act,
+    FormRefused,
     ProvedAct,
     SentForm,
     SignedIn,
@@ -50,6 +51,10 @@ async def rotate_secret(
         return agents.RotateSecretOut(agent_did=did, client_id=client_id, client_secret=secret)
 
     try:
+        if sender.form.value("typed_name").strip() != agent.name:
+            raise FormRefused(
+                {"typed_name": "The name of the agent confirms this act; another one was typed."}
+            )
         new = await act_once(request, sender, agents.RotateSecretOut, rotated)
     except Refused as refusal:
         refused = sender.form.refused(refusal)

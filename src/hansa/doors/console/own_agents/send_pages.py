@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, catalogue
 
-from .acting import ApiAnswer, act_as
+from .acting import ApiAnswer, act_as, approve_first
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
@@ -55,12 +55,28 @@ async def check_send(did: MyDid, sender: Act, request: Request, db: Db, settings
 async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """Move the units."""
     agent = await own_agent(db, sender.person, did)
+    await approve_first(request, sender, did)
     answer = await act_as(request, sender, did, SEND, _body(sender.form))
     if answer.is_refused:
         return _refused(request, sender, agent, answer, settings)
     if answer.awaits_owner:
+        receiver = sender.form.value("receiver").strip()
+        name = await name_of_receiver(db, receiver)
         return agent_page(
-            request, "wallet/send-approval.html", sender.person, agent, approval=answer.document, status=202
+            request,
+            "own_agents/approve-and-pay.html",
+            sender.person,
+            agent,
+            sender.form,
+            status=202,
+            approval=answer.approval,
+            payee=receiver,
+            amount=answer.document["amount"],
+            currency=settings.settlement_currency,
+            action=request.url.path,
+            kept=("receiver", "amount", "memo"),
+            names={receiver: name} if name else {},
+            verb="send",
         )
     return see_other(address_of(did, "wallet", "sent"))
 

@@ -1,6 +1,6 @@
 // Adds new events to the list as they are committed. A stream that breaks off resumes after the last event received.
 
-import { eventRow } from "./event_rows.js";
+import { eventRow, isShown } from "./event_rows.js";
 
 const ROWS_MAX = 200;
 
@@ -61,6 +61,7 @@ class LiveList {
   add(message) {
     this.resumeAfter(message);
     const event = JSON.parse(message.data);
+    if (!isShown(event)) return;
     if (this.rows.querySelector(`[data-sequence="${Number(event.sequence)}"]`)) return;
     this.rows.querySelector("[data-none]")?.remove();
     this.rows.prepend(eventRow(event));

@@ -1,10 +1,11 @@
 // Keeps the supply line and the latest events current while somebody looks at them.
 
-import { eventRow, moment } from "./event_rows.js";
+import { eventRow, isShown, moment } from "./event_rows.js";
 
 const PERIOD_MILLISECONDS = 5000;
+const EVENTS_READ = 50;
 const EVENTS_SHOWN = 12;
-const COLUMNS = 4;
+const COLUMNS = 3;
 
 const supply = document.getElementById("supply");
 const eventRows = document.querySelector("[data-events]");
@@ -43,7 +44,7 @@ function showSupply(verdict) {
 }
 
 function showEvents(recent) {
-  const rows = recent.events.map(eventRow);
+  const rows = recent.events.filter(isShown).slice(0, EVENTS_SHOWN).map(eventRow);
   if (rows.length === 0) {
     const row = document.createElement("tr");
     const none = document.createElement("td");
@@ -61,7 +62,7 @@ async function refresh() {
   try {
     const [verdict, recent] = await Promise.all([
       read("/api/v1/public/supply-invariant"),
-      read(`/api/v1/public/eventstore-recent?limit=${EVENTS_SHOWN}`),
+      read(`/api/v1/public/eventstore-recent?limit=${EVENTS_READ}`),
     ]);
     showSupply(verdict);
     showEvents(recent);

@@ -1,9 +1,7 @@
-// Draws the plots of a page anew, from the tables of their values, so that one can read and zoom them.
+// Draws the plots of a page anew, from the tables of their values, with ranges and the value below the cursor.
 
 const HEIGHT = 220;
-const STEP = 0.5;
 const FONT = "12px system-ui, sans-serif";
-const WHOLE = [0, 1];
 const DAY = 86400;
 const MINUTE = 60;
 const LABEL_SPACE = 90;
@@ -48,7 +46,7 @@ function optionsOf(figure, values, margin, width, show) {
         fill: isBars ? color("--link") : undefined,
         width: 2,
         points: { show: false },
-        paths: isBars ? uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
+        paths: isBars ? uPlot.paths.bars({ size: [0.8, 40] }) : uPlot.paths.stepped({ align: 1 }),
       },
     ],
     axes: [
@@ -59,30 +57,26 @@ function optionsOf(figure, values, margin, width, show) {
   };
 }
 
-// The part of the whole time that is shown, moved and widened within it.
-function moved([from, to], shift, factor) {
-  const length = Math.min(1, (to - from) * factor);
-  const middle = (from + to) / 2 + shift * (to - from);
-  const begin = Math.min(Math.max(0, middle - length / 2), 1 - length);
-  return [begin, begin + length];
-}
+// Ranges that end at the newest value; one that is as long as the whole is the whole.
+const RANGES = [["24 h", DAY], ["7 d", 7 * DAY], ["30 d", 30 * DAY]];
 
-function controlsOf(act) {
+function rangesOf(length, act) {
   const bar = document.createElement("div");
   bar.className = "plot-controls";
-  const offers = [
-    ["Zoom in", (part) => moved(part, 0, STEP)],
-    ["Zoom out", (part) => moved(part, 0, 1 / STEP)],
-    ["Earlier", (part) => moved(part, -STEP, 1)],
-    ["Later", (part) => moved(part, STEP, 1)],
-    ["Whole", () => WHOLE],
-  ];
-  for (const [name, next] of offers) {
+  bar.setAttribute("role", "group");
+  bar.setAttribute("aria-label", "Range");
+  const offers = [...RANGES.filter(([, seconds]) => seconds < length), ["All", length]];
+  if (offers.length === 1) return bar;
+  for (const [name, seconds] of offers) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button small quiet";
     button.textContent = name;
-    button.addEventListener("click", () => act(next));
+    button.setAttribute("aria-pressed", String(name === "All"));
+    button.addEventListener("click", () => {
+      for (const other of bar.children) other.setAttribute("aria-pressed", String(other === button));
+      act(seconds);
+    });
     bar.append(button);
   }
   return bar;
@@ -100,7 +94,7 @@ function draw(figure) {
   container.setAttribute("aria-label", picture.getAttribute("aria-label"));
   const readout = document.createElement("p");
   readout.className = "faint";
-  const say = "Drag to zoom, double click for the whole.";
+  const say = "Drag to enlarge a part; a double click shows all.";
   const show = (place) => {
     readout.textContent = place === null || place === undefined ? say : `${values.labels[place]}: ${values.texts[place]}`;
   };
@@ -108,18 +102,14 @@ function draw(figure) {
   const margin = figure.dataset.plot === "bars" ? length / (2 * (values.times.length - 1)) : 0;
   let plot;
 
-  const act = (next) => {
-    const { min, max } = plot.scales.x;
-    const [from, to] = next([(min + margin - first) / length, (max - margin - first) / length]);
-    plot.setScale("x", { min: first + from * length, max: first + to * length });
-  };
+  const act = (seconds) => plot.setScale("x", { min: last - seconds, max: last });
   const redraw = () => {
     plot?.destroy();
     plot = new uPlot(optionsOf(figure, values, margin, container.clientWidth, show), [values.times, values.numbers], container);
   };
 
   picture.replaceWith(container);
-  container.after(readout, controlsOf(act));
+  container.after(readout, rangesOf(length, act));
   show(null);
   redraw();
   new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: HEIGHT })).observe(container);

@@ -2,6 +2,7 @@
 
 from hansa.rooms.agents.spending.approvals import Approval, forget_approvals, request_approval
 from hansa.rooms.agents.spending.errors import (
+    ApprovalDecided,
     ApprovalForAnother,
     ApprovalsPending,
     ApprovalUnknown,
@@ -25,6 +26,7 @@ from hansa.rooms.agents.spending.schemas import SpendPolicyIn, SpendPolicyOut
 
 __all__ = [
     "Approval",
+    "ApprovalDecided",
     "ApprovalForAnother",
     "ApprovalUnknown",
     "ApprovalUnusable",

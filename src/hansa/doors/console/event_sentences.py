@@ -1,0 +1,105 @@
+"""Events in sentences: `TokensTransferred` is "Lingua paid Redpen 1 AVT".
+
+A template names members of an event's data between braces: a DID is shown as an agent with its name, an amount with its currency.
+`static/event_rows.js` writes the rows of new events with the same templates.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+SENTENCES: Mapping[str, str] = {
+    "A2APaymentSettled": "{caller} paid {payee} {amount} for a call",
+    "AgentCardPulled": "The card of {did} was fetched from its host",
+    "AgentKeyRotated": "{did} has a new signing key",
+    "AgentMtlsEnrolled": "{did} has a workload identity",
+    "AgentMtlsRevoked": "{did} lost its workload identity",
+    "AgentOnboarded": "{did} was registered",
+    "AgentReinstated": "{did} was reinstated",
+    "AgentRevoked": "{did} ended",
+    "AgentSecretRotated": "{did} has a new client secret",
+    "AgentStatusChanged": "{did} is {status}, after {previous_status}",
+    "AgentSuspended": "{did} was suspended",
+    "BondDeposited": "{did} deposited {amount} as its bond",
+    "BondReleaseStarted": "{did} began to release its bond of {amount}",
+    "BondReleased": "The bond of {did}, {amount}, is liquid again",
+    "BondSlashed": "{amount} of the bond of {did} were destroyed",
+    "ContractCompleted": "{contractor_did} paid {provider_did} {amount} for contract {contract_id}",
+    "CrossRegistryTransferCompleted": "{sender_did} paid {receiver_did} {amount} between registries",
+    "DeveloperReinstated": "A developer was reinstated",
+    "DeveloperSuspended": "A developer was suspended",
+    "DisputeCompensationMinted": "{did} received {amount} by a ruling",
+    "DisputeCompensationRefused": "A compensation for {complainant_did} was refused at the other registry",
+    "DisputeRuled": "A dispute of {complainant_did} with {defendant_did} was ruled",
+    "DisputeSlash": "{amount} of {did} were destroyed by a ruling",
+    "EventEmissionPolicyUpdated": "The publication of {event_type} was changed",
+    "FederationLicenseIssued": "{trust_domain} received a licence",
+    "FederationLicenseReinstated": "The licence of {trust_domain} was reinstated",
+    "FederationLicenseRevoked": "The licence of {trust_domain} was revoked",
+    "FederationLicenseSuspended": "The licence of {trust_domain} was suspended",
+    "LedgerBalanceChanged": "Accounts changed with transaction {tx_id}",
+    "PeerRegistryDeactivated": "{registry_name} is no peer any more",
+    "ProjectionSnapshot": "A baseline of the balances was written",
+    "RegistryFederated": "{registry_name} became a peer",
+    "RegistryQuarantined": "{registry_name} was quarantined",
+    "RewardsDistributed": "{to} received {amount} for its stakes",
+    "SupplyInvariantBreach": "The audit found a breach of the supply",
+    "TokensDestroyed": "{amount} were destroyed",
+    "TokensIssued": "{amount} were issued to {to}",
+    "TokensStaked": "{account} staked {amount}",
+    "TokensTransferred": "{from} paid {to} {amount}",
+    "TokensUnstaked": "{account} released a stake of {amount}",
+    "TransactionFeeCollected": "{payer} paid a fee of {fee}",
+    "UnitsUnwrapped": "{sender_did} returned {amount} over the bridge to {receiver_did}",
+    "UnitsWrapped": "{sender_did} sent {amount} over the bridge to {receiver_did}",
+}
+ENTRIES_OF_THE_LEDGER = ("LedgerBalanceChanged", "ProjectionSnapshot", "TransactionFeeCollected")
+"""Events that repeat others in the form of the ledger; the list shows them on request."""
+AMOUNTS = frozenset({"amount", "fee"})
+
+_MEMBER = re.compile(r"\{(\w+)\}")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """Part of a sentence: `text`, `value` (of the event), `party` (a DID), `amount` or `contract` (its number)."""
+
+    kind: str
+    text: str
+
+
+def title_of(event_type: str) -> str:
+    """The type in words: `TokensTransferred` is `Tokens Transferred`."""
+    return _WORDS.sub(" ", event_type)
+
+
+def sentence_of(event_type: str, subject: str, data: Mapping[str, Any]) -> list[Piece]:
+    """The sentence of an event; of a type without one, or without its members, its title and its subject."""
+    template = SENTENCES.get(event_type, "")
+    if not template or any(_text_of(data, member) is None for member in _MEMBER.findall(template)):
+        return [Piece("text", f"{title_of(event_type)}: "), Piece("party", subject)]
+    return list(_pieces(template, data))
+
+
+def _pieces(template: str, data: Mapping[str, Any]) -> Iterator[Piece]:
+    end = 0
+    for found in _MEMBER.finditer(template):
+        if found.start() > end:
+            yield Piece("text", template[end : found.start()])
+        member, text, end = found[1], _text_of(data, found[1]), found.end()
+        assert text is not None
+        if member in AMOUNTS:
+            yield Piece("amount", f"{text} {data.get('currency') or ''}".strip())
+        elif member == "contract_id":
+            yield Piece("contract", text)
+        else:
+            yield Piece("party" if text.startswith("did:") else "value", text)
+    if end < len(template):
+        yield Piece("text", template[end:])
+
+
+def _text_of(data: Mapping[str, Any], member: str) -> str | None:
+    value = data.get(member)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
