@@ -40,8 +40,17 @@ from tests.workers import number_of_workers, temporary_folders
 
 keep_temporary_files_in_memory()
 
-# Tests of the runner of the tests, which seldom changes.
-collect_ignore = by_tier(["house/test_workers_of_tests.py"], [], [])
+# Long tests of parts that seldom change, or whose rules shorter tests hold as well: each day, and before a release.
+LONG = [
+    "client/test_many_paid_calls.py",
+    "hostile/test_side_channels.py",
+    "house/test_workers_of_tests.py",
+    "neighbours/test_restored_awards.py",
+    "openapi/test_generated_client.py",
+    "stock_clients/test_wallet_payers.py",
+    "verifier/test_forging_cost.py",
+]
+collect_ignore = by_tier(LONG, [], [])
 
 # A shell that runs the tests in the background leaves SIGINT ignored; the commands that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -16,7 +16,7 @@ from tests.registry import DatabaseFarm, TestRegistry
 __all__ = ["founded_data", "operated"]
 
 # Mounting a small disk takes the right to mount, which whoever runs the tests of a commit need not have.
-collect_ignore = ["test_disk_full.py"] if TIER == 0 else []
+collect_ignore = ["test_disk_full.py", "test_stalled_standby.py"] if TIER == 0 else []
 
 
 @pytest.fixture(scope="module")

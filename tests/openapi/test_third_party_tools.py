@@ -1,6 +1,5 @@
-"""Third-party validators find nothing in the served description, and a generated client works."""
+"""Third-party validators find nothing in the served description."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from hansa.doors.reference_map import empty_app
 from tests.openapi.tools import Tools, installed
-from tests.registry import StartRegistry
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +38,3 @@ def test_what_the_validators_find_fails(tools: Tools, tmp_path: Path):
     )
     assert any("security-defined" in finding for finding in tools.redocly(faulty))
     assert any("operation-tags" in finding for finding in tools.spectral(faulty))
-
-
-async def test_a_generated_client_registers_creates_agents_and_pays(
-    tools: Tools, start_registry: StartRegistry, tmp_path: Path
-):
-    registry = await start_registry()
-    document, package = tmp_path / "openapi.json", tmp_path / "hansa_api"
-    document.write_bytes((await registry.get("/openapi.json")).content)
-    assert await asyncio.to_thread(tools.generate_client, document, package) == ""
-    async with registry.listening() as place:
-        done = await asyncio.to_thread(tools.use_client, package, f"http://{place}")
-    assert done.returncode == 0, done.stderr

@@ -16,7 +16,13 @@ from tests.properties.scale import TIER
 Launch = Callable[..., RegistryProcess]
 
 # Three registries that found their databases at one time take a minute on a busy machine, an installation takes more.
-collect_ignore = ["test_enrolling_commands.py", "test_own_checkout.py"] if TIER == 0 else []
+LONG = [
+    "test_authority_rotation_of_peers.py",
+    "test_enrolling_commands.py",
+    "test_epochs_in_operation.py",
+    "test_own_checkout.py",
+]
+collect_ignore = LONG if TIER == 0 else []
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 from hansa.doors.console.call_snippets import interfaces_of, wallet_step
 from tests.hostile.served import serve
 from tests.pinned_tools import PinnedTools
+from tests.properties.scale import by_tier
 from tests.registry import DatabaseFarm, TestAgent
 from tests.rooms.ledger.purses import Purses, open_purses
 from tests.stock_clients.running_app import running, terms_of
@@ -66,8 +67,16 @@ async def shop(purses: Purses) -> AsyncIterator[Shop]:
             yield Shop(tools, url, payee, terms["network"], terms["asset"])
 
 
-@pytest.fixture(params=["pay_httpx.py", "pay_requests.py", "pay_fetch.mjs"])
+CLIENTS = ["pay_httpx.py", "pay_requests.py", "pay_fetch.mjs"]
+
+
+@pytest.fixture(params=CLIENTS)
 def client(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=by_tier(CLIENTS[:1], CLIENTS, CLIENTS))
+def refused_client(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -101,20 +110,20 @@ async def test_the_lines_to_copy_from_the_page_of_an_agent_pay(purses: Purses, s
 
 
 async def test_a_wallet_whose_agent_cannot_pay_gets_no_answer(
-    purses: Purses, shop: Shop, client: str
+    purses: Purses, shop: Shop, refused_client: str
 ) -> None:
     payer, wallet = await purses.agent("0.25"), TestWallet()
     await wallet.bind(payer)
     before = await shop.payee.balance()
-    done = await shop.pay(client, wallet)
+    done = await shop.pay(refused_client, wallet)
     assert done["status"] == 402, done
     assert "42" not in done["body"]
     assert (await payer.balance(), await shop.payee.balance()) == ("0.25", before)
 
 
-async def test_a_wallet_that_no_agent_has_bound_gets_no_answer(shop: Shop, client: str) -> None:
+async def test_a_wallet_that_no_agent_has_bound_gets_no_answer(shop: Shop, refused_client: str) -> None:
     before = await shop.payee.balance()
-    assert (await shop.pay(client, TestWallet()))["status"] == 402
+    assert (await shop.pay(refused_client, TestWallet()))["status"] == 402
     assert await shop.payee.balance() == before
 
 
