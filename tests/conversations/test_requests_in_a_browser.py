@@ -160,3 +160,22 @@ def test_a_batch_is_bounded_and_one_developer_takes_no_more_than_a_thousand_of_i
     assert taken[1][-1].line.request_id == b"call-%d" % (3 * CALLS_AT_ONCE - 1)
     assert sum(map(len, taken.values())) == CALLS_AT_ONCE
     assert batch.take() == {}
+
+
+async def test_calls_are_filtered_by_outcome_and_by_a_part_of_the_route(registry):
+    developer = await registry.developer()
+    await registry.get("/agents", headers=developer.headers)
+    await registry.get("/agents/did:hansa:nobody/authz", headers=developer.headers)
+    browser = await browser_of(registry, developer)
+    expected = {
+        "outcome=2": (True, False),
+        "outcome=4": (False, True),
+        "route=AUTHZ": (False, True),
+        "outcome=2&route=authz": (False, False),
+        "route=%25": (False, False),
+    }
+    for filters, shown in expected.items():
+        page = (await browser.open(f"/account/requests?{filters}")).text
+        found = ("GET /api/v1/agents</code>" in page, "GET /api/v1/agents/{did}/authz</code>" in page)
+        assert (filters, found) == (filters, shown)
+    assert (await browser.open("/account/requests?outcome=9")).status_code == 422

@@ -16,6 +16,8 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
+from hansa.doors.console.event_lines import EventsOut, named_lines
+from hansa.doors.console.event_pages import Ledger
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.rendering import page
@@ -26,11 +28,12 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import STATUS_TAGS, every_refusal, routes_with
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import auditor
+from hansa.rooms import auditor, journal
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 READS = [Depends(within_read_limit)]
+EVENTS_SHOWN = 12
 
 # Content of the page of the design.
 COLOURS = (
@@ -74,9 +77,12 @@ ROWS = [
 
 
 @router.get("/", dependencies=READS)
-async def show_front(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """Show an introduction to this registry, and the balance of its supply."""
+async def show_front(_: Public, request: Request, db: Db, settings: Config, ledger: Ledger) -> HTMLResponse:
+    """Show an introduction to this registry, the balance of its supply, and its newest events."""
     watch = await auditor.watch_supply(db)
+    newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
+    found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, newest, ledger)))
+    lines, names = await named_lines(db, found.events)
     chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     supply = watch.supply
     figures = [
@@ -94,6 +100,8 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config) -> H
         watch=watch,
         figures=figures,
         chain=chain,
+        lines=lines,
+        names=names,
         sentences=SENTENCES,
         left_out=ENTRIES_OF_THE_LEDGER,
     )

@@ -146,7 +146,7 @@ async def show_supply(_: Public, request: Request, db: Db, settings: Config) -> 
         "supply.html",
         found,
         is_ok=watch.is_ok,
-        plots=_plots(history, volume, settings.settlement_currency),
+        plots=plots_over_time(history, volume, settings.settlement_currency),
         chain=chain,
         records=[AttestedLine.of(record) for record in records],
     )
@@ -162,10 +162,10 @@ def _at(point: auditor.SupplyPoint) -> SupplyAt:
     )
 
 
-def _plots(
+def plots_over_time(
     history: Sequence[auditor.SupplyPoint], volume: Sequence[journal.DayVolume], currency: str
 ) -> list[Plot]:
-    """The plots for which there is anything to draw."""
+    """The plots for which there is anything to draw: circulation and agents at audit cycles, payments by day (UTC)."""
     plots = []
     if history:
         labels = [f"{point.checked_at:%Y-%m-%d %H:%M}" for point in history]
@@ -189,6 +189,10 @@ def _plots(
         days = _without_gaps(volume)
         shown = [f"{grouped(format_amount(one.amount))} {currency}" for one in days]
         plots.append(Plot("Paid each day", [(f"{one.day}", one.amount) for one in days], shown))
+        counts = [f"{one.payments}" for one in days]
+        plots.append(
+            Plot("Payments each day", [(f"{one.day}", one.payments) for one in days], counts, per_unit=1)
+        )
     return plots
 
 

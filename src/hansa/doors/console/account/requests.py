@@ -1,6 +1,7 @@
 """The last API calls of the account and its agents: request, outcome and duration. No bodies."""
 
-from typing import Annotated
+from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
@@ -28,12 +29,22 @@ async def show_requests(
     request: Request,
     db: Db,
     number: Annotated[int, Query(alias="page", ge=1, le=PAGES_MAX)] = 1,
+    *,
+    outcome: Annotated[Literal["", "2", "3", "4", "5"], Query()] = "",
+    route: Annotated[str, Query(max_length=120)] = "",
 ) -> HTMLResponse:
-    """The last calls, the newest first; those of this process up to now."""
+    """The last calls of an outcome and a route, the newest first; those of this process up to now."""
     await people.write_calls(runtime_of(request))
     offset = (number - 1) * CALLS_ON_A_PAGE
     calls, total = await db.read(
-        lambda tx: people.calls_of(tx, person.developer.id, limit=CALLS_ON_A_PAGE, offset=offset)
+        lambda tx: people.calls_of(
+            tx,
+            person.developer.id,
+            hundreds=int(outcome) if outcome else None,
+            route=route.strip(),
+            limit=CALLS_ON_A_PAGE,
+            offset=offset,
+        )
     )
     return account_page(
         request,
@@ -42,5 +53,8 @@ async def show_requests(
         calls=calls,
         total=total,
         number=number,
+        outcome=outcome,
+        route=route,
+        filters=urlencode({"outcome": outcome, "route": route}),
         is_last=offset + len(calls) >= total,
     )

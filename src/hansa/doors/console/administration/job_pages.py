@@ -104,6 +104,7 @@ async def _page(
         status=code,
         jobs=found,
         droppable=ASSEMBLY.droppable_jobs,
+        on_need={one.name for one in ASSEMBLY.jobs if one.has_work is not None},
         total=total,
         offset=offset,
         chosen=state,

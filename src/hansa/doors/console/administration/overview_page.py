@@ -12,13 +12,14 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import AnyAdministrator, SignedIn
 from hansa.doors.console.navigation import ENFORCEMENT, PLATFORM, TREASURY
+from hansa.doors.console.supply_page import DAYS_SHOWN, POINTS_SHOWN, plots_over_time
 from hansa.doors.diagnosis.checks import DISK_PROBLEM_BYTES, DISK_WARNING_BYTES, QUEUE_WARNING_SECONDS
 from hansa.doors.diagnosis.facts import Queue, read_queues
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.rooms import auditor, commerce
+from hansa.rooms import auditor, commerce, journal
 
 from .pages import administration_page, administration_router
 
@@ -45,7 +46,14 @@ async def show_overview(
 ) -> HTMLResponse:
     """The alerts, problems first, and the queues."""
     watch = await auditor.watch_supply(db)
-    queues = await db.read(read_queues)
+
+    async def course(tx: Tx) -> tuple[Sequence[auditor.SupplyPoint], Sequence[journal.DayVolume]]:
+        return (
+            await auditor.supply_over_time(tx, POINTS_SHOWN),
+            await journal.volume_by_day(tx, DAYS_SHOWN),
+        )
+
+    queues, (history, volume) = await db.read(read_queues), await db.read(course)
     alerts = [
         *await _of_audit(db, watch, settings),
         *await _of_disk(settings),
@@ -63,7 +71,15 @@ async def show_overview(
     alerts.sort(key=lambda alert: alert.severity != "problem")
     shown = [_linked(alert, person) for alert in alerts]
     return administration_page(
-        request, "overview.html", person, alerts=shown, queues=queues, watch=watch, settings_shown=settings
+        request,
+        "overview.html",
+        person,
+        alerts=shown,
+        queues=queues,
+        watch=watch,
+        newest_day=volume[-1] if volume else None,
+        plots=plots_over_time(history, volume, settings.settlement_currency),
+        currency=settings.settlement_currency,
     )
 
 

@@ -5,7 +5,6 @@ import { eventRow, isShown, moment } from "./event_rows.js";
 const PERIOD_MILLISECONDS = 5000;
 const EVENTS_READ = 50;
 const EVENTS_SHOWN = 12;
-const COLUMNS = 3;
 
 const supply = document.getElementById("supply");
 const eventRows = document.querySelector("[data-events]");
@@ -44,17 +43,11 @@ function showSupply(verdict) {
 }
 
 function showEvents(recent) {
-  const rows = recent.events.filter(isShown).slice(0, EVENTS_SHOWN).map(eventRow);
-  if (rows.length === 0) {
-    const row = document.createElement("tr");
-    const none = document.createElement("td");
-    none.textContent = "No events yet.";
-    none.className = "faint";
-    none.colSpan = COLUMNS;
-    row.append(none);
-    rows.push(row);
-  }
-  eventRows.replaceChildren(...rows);
+  const shown = new Set([...eventRows.children].map((row) => row.dataset.sequence));
+  const added = recent.events.filter((event) => isShown(event) && !shown.has(String(event.sequence)));
+  if (added.length > 0) eventRows.querySelector("[data-none]")?.remove();
+  eventRows.prepend(...added.slice(0, EVENTS_SHOWN).map(eventRow));
+  while (eventRows.children.length > EVENTS_SHOWN) eventRows.lastElementChild.remove();
 }
 
 async function refresh() {

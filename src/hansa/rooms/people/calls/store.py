@@ -31,11 +31,13 @@ DELETE FROM people_call c USING unnest($1::bigint[]) AS d (id) CROSS JOIN LATERA
 WHERE c.developer_id = d.id AND c.number <= newest_too_many.number
 """
 
-_PAGE = """
+_PAGE_MATCHING = """
 SELECT agent_did, request_id, called_at, method, route, status, took_microseconds, idempotency_key,
   client, grant_id
-FROM people_call WHERE developer_id = $1 ORDER BY called_at DESC, number DESC LIMIT $2 OFFSET $3
+FROM people_call WHERE {matching} ORDER BY called_at DESC, number DESC LIMIT $4 OFFSET $5
 """
+
+_MATCHING = "developer_id = $1 AND ($2::int IS NULL OR status / 100 = $2) AND ($3 = '' OR strpos(lower(route), lower($3)) > 0)"
 
 
 class WrittenCall(msgspec.Struct, frozen=True):
@@ -76,10 +78,17 @@ async def trim(tx: Tx, developer_ids: Sequence[int], kept: int) -> None:
     await tx.execute(_TRIM, developer_ids, kept)
 
 
-async def calls_of(tx: Tx, developer_id: int, *, limit: int, offset: int) -> tuple[list[WrittenCall], int]:
-    """A page of the last calls of the developer and the developer's agents, newest first, and how many are kept."""
-    shown = [WrittenCall(**row) for row in await tx.fetch(_PAGE, developer_id, limit, offset)]
-    total: int = await tx.fetchval("SELECT count(*) FROM people_call WHERE developer_id = $1", developer_id)
+async def calls_of(
+    tx: Tx, developer_id: int, *, hundreds: int | None = None, route: str = "", limit: int, offset: int
+) -> tuple[list[WrittenCall], int]:
+    """A page of the last calls of the developer and the developer's agents, newest first, and how many are kept.
+
+    `hundreds` is the first digit of the statuses that are wanted, `route` a part of their routes.
+    """
+    wanted = (developer_id, hundreds, route)
+    page = _PAGE_MATCHING.format(matching=_MATCHING)
+    shown = [WrittenCall(**row) for row in await tx.fetch(page, *wanted, limit, offset)]
+    total: int = await tx.fetchval(f"SELECT count(*) FROM people_call WHERE {_MATCHING}", *wanted)  # noqa: S608
     return shown, total
 
 
