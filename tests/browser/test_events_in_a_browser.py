@@ -29,7 +29,7 @@ async def test_the_list_of_events_is_filtered_and_paged_without_a_script(registr
     payer, payee = await registry.agent(), await registry.agent()
     for _ in range(20):
         await payer.transfer(payee, "1")
-    page = (await visit("/events", java_script_enabled=False)).page
+    page = (await visit("/events?entries=true", java_script_enabled=False)).page
     await expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     await page.get_by_role("link", name="Older").click()
     await expect(page.get_by_role("heading", name="Older events")).to_be_visible()

@@ -134,7 +134,7 @@ async def test_the_first_stop_of_the_keyboard_leads_to_the_content(visit):
 async def front_page(visit):
     """The front page after its first reading, with a clock that only the test moves."""
     opened = await visit("/", clock=True)
-    await expect(opened.page.locator("[data-events] tr").first).to_contain_text("Tokens Issued")
+    await expect(opened.page.locator("[data-events] tr").first).to_contain_text("were issued to Treasury")
     return opened
 
 
@@ -145,7 +145,7 @@ async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_regi
     page = opened.page
     agent = await registry.agent()
     await page.clock.run_for(REFRESHED)
-    await expect(page.locator("[data-events] tr").filter(has_text="Agent Onboarded")).to_have_count(1)
+    await expect(page.locator("[data-events] tr").filter(has_text="was registered")).to_have_count(1)
     await expect(page.locator("[data-agents]")).to_have_text("1")
     verdict = page.get_by_role("status")
     await expect(verdict).to_have_text("In balance")
