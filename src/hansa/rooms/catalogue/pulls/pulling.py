@@ -189,7 +189,8 @@ async def _with_signature(
         return answered
     if answered.jws is None and not answered.document.get("signatures") and not policy.require:
         return answered
-    known = await runtime.database.query(lambda tx: keys(tx, visit.did))
+    did = visit.did
+    known = () if did is None else await runtime.database.query(lambda tx: keys(tx, did))
     # A large card takes long enough to be judged that others would notice.
     verdict = await asyncio.to_thread(_judged, answered, known)
     if policy.fails(verdict):
