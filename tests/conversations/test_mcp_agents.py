@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import pytest
 
 from hansa.doors.mcp import PROTOCOL
 from hansa.foundation.values.money import parse_amount
-from hansa.rooms import catalogue
+from hansa.rooms import catalogue, people
 from hansa.rooms.commerce.x402.networks import Networks
 from tests.connections import connect
 from tests.conversations.mcp_client import HANDSHAKE_REVISION, MODERN_REVISION, McpClient
@@ -24,6 +25,7 @@ from tests.registry import (
     TestAgent,
     TestDeveloper,
     TestRegistry,
+    at_once,
     card_of,
     open_registry,
 )
@@ -119,6 +121,11 @@ class World:
         return McpClient(self.registry, caller.token, address_of(agent), **more)
 
 
+def skill(skill_id: str) -> dict[str, Any]:
+    """A skill that takes a message."""
+    return {"id": skill_id, "name": "S", "description": "S.", "tags": []}
+
+
 def address_of(agent: TestAgent) -> str:
     return f"/mcp/agents/{agent.did}"
 
@@ -197,9 +204,21 @@ async def test_each_text_of_the_agent_is_cut_and_marked(world: World, free: Test
 
 
 async def test_an_agent_has_forty_tools_at_most(world: World):
-    skills = [{"id": f"s{n:03}", "name": "S", "description": "S.", "tags": []} for n in range(60)]
-    agent = await world.hosted(skills=skills)
+    agent = await world.hosted(skills=[skill(f"s{n:03}") for n in range(60)])
     assert [tool["name"] for tool in await world.anyone(agent).tools()] == [f"s{n:03}" for n in range(40)]
+
+
+async def test_names_of_tools_are_valid_and_differ_and_each_calls_its_own_skill(world: World):
+    ids = ["a b", "a_b", "a/b", "a.b", "ab" * 60, "ab" * 60 + "c", "../..", "\u200d\u2063", "é", "agent_chat"]
+    agent = await world.hosted(skills=[skill(one) for one in ids])
+    client = world.anyone(agent)
+    names = [tool["name"] for tool in await client.tools()]
+    assert len(set(names)) == len(ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
+    for name in names:
+        await client.done(name, message="hi")
+    called = [call["params"]["message"]["metadata"]["skillId"] for call in world.calls]
+    assert sorted(called) == sorted(ids)
 
 
 async def test_the_address_takes_each_name_of_a_card_and_has_no_tools_of_the_registry(
@@ -411,6 +430,59 @@ async def test_an_intent_pays_the_same_call_alone(world: World, paid: TestAgent,
     assert paid_before["code"] == "INTENT_OF_OTHER_CALL"
 
 
+async def test_many_calls_at_once_under_one_intent_pay_once(world: World, paid: TestAgent, caller: TestAgent):
+    client = world.caller(paid, caller)
+    intent = (await client.done("chat", message="hi"))["intent"]
+    done = await at_once(*(client.call("chat", message="hi", hansa_intent=intent) for _ in range(12)))
+    assert any(not one["isError"] for one in done)
+    assert {one["structuredContent"]["code"] for one in done if one["isError"]} <= {
+        "IDEMPOTENCY_KEY_IN_PROGRESS"
+    }
+    assert len(world.calls) == 1
+    assert await caller.balance() == "97.4875"
+
+
+async def test_a_connection_pays_a_skill_within_its_limits_and_asks_above(world: World, paid: TestAgent):
+    connected = await connect(
+        world.registry, "mcp:read", "wallet:pay", per_call="5", per_day="4", ask_above="2"
+    )
+    client = McpClient(world.registry, connected.access_token, f"/mcp?agent={paid.did}")
+    arguments = {"message": "hi"}
+    intent = (await client.done("agent_chat", **arguments))["intent"]
+    waiting = await client.done("agent_chat", **arguments, hansa_intent=intent)
+    assert (waiting["status"], waiting["intent"]) == ("approval_required", intent)
+    assert not world.calls
+    assert connected.agent
+    path = waiting["approve_url"].removeprefix(world.registry.settings.base_url)
+    await connected.browser.open(path)
+    await connected.browser.send(f"{path}/approve")
+    assert (await client.done("agent_chat", **arguments, hansa_intent=intent))["status"] == "settled"
+    assert await connected.spent() == "2.5"
+    more = (await client.done("agent_chat", message="more"))["intent"]
+    refused = await client.refused("agent_chat", message="more", hansa_intent=more)
+    assert refused["status"] == 403
+    assert (len(world.calls), await connected.agent.balance()) == (1, "97.4875")
+
+
+async def test_twenty_calls_a_minute_pay_and_each_is_a_row_of_the_request_log(world: World, paid: TestAgent):
+    owner = await world.registry.developer()
+    acting = await owner.agent(name="Busy")
+    client = world.caller(paid, acting)
+    intent = (await client.done("chat", message="hi"))["intent"]
+    results = [await client.call("chat", message="hi", hansa_intent=intent) for _ in range(21)]
+    assert not any(one["isError"] for one in results[:20])
+    assert results[20]["structuredContent"]["code"] == "RATE_LIMITED"
+    assert len(world.calls) == 1
+    await people.write_calls(world.registry.runtime)
+    statuses = await world.registry.database.query(
+        lambda tx: tx.fetchval(
+            "SELECT array_agg(status ORDER BY number) FROM people_call WHERE agent_did = $1 AND route = 'mcp:chat'",
+            acting.did,
+        )
+    )
+    assert statuses == [*[200] * 21, 429]
+
+
 async def test_a_person_names_the_acting_agent_beside_the_arguments(world: World, paid: TestAgent):
     owner = await world.registry.developer()
     acting = await owner.agent(name="Acting")
@@ -436,7 +508,7 @@ async def test_a_long_bought_answer_is_read_on_with_buy_call(
     content = await client.content("chat", message="hi", hansa_intent=intent)
     offset = content["result"]["answer_portion"]["next_offset"]
     rest = await McpClient(world.registry, caller.token).done("buy_call", intent=intent, offset=offset)
-    assert rest["answer"].startswith("abc"[offset % 3 :][:1]) or rest["answer"]
+    assert (offset, rest["answer_portion"]["offset"]) == (len(content["result"]["answer"]), offset)
     assert content["truncated"] is True
     assert len(world.calls) == 1
 
