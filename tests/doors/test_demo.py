@@ -1,5 +1,6 @@
 """`hansa demo` succeeds on every sound registry, shows its steps, and can remove the objects that it made."""
 
+import socket
 from io import StringIO
 
 import httpx2
@@ -48,8 +49,11 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
 
     to, again = console(), console()
     waited: list[float] = []
-    async with served(start_registry) as registry:
-        report = await demo(registry, to, Options(confirm=refuse))
+    # The service that the AI client buys from listens at an address that this registry may call.
+    listener = socket.create_server(("127.0.0.1", 0))
+    place = "{}:{}".format(*listener.getsockname())
+    async with served(start_registry, outgoing_allow_user_hosts=place) as registry:
+        report = await demo(registry, to, Options(confirm=refuse, listener=listener))
         assert questions == [], "there are no agents of others"
         assert_shown_step_by_step(printed(to), report)
         await demo_refused(registry, refuse)
@@ -63,23 +67,27 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
         # Three registrations and six agents in each run: the limits of a minute are 5 and 10.
         await demo(registry, again, Options(confirm=lambda _: True, sleep=sleep))
         assert await developers(registry) == 7
+    assert "left out: this registry calls no service on this machine" in printed(again)
     assert len(waited) >= 12
     assert "rate limit, POST /api/v1/auth/register: retry in " in printed(again)
 
 
 def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
-    steps = [f"{number}/8 " for number in range(1, 9)]
-    assert [line[:4] for line in text.splitlines() if line[1:4] == "/8 "] == steps
+    steps = [f"{number}/9 " for number in range(1, 10)]
+    assert [line[:4] for line in text.splitlines() if line[1:4] == "/9 "] == steps
     for line in (
         "transfers: 50 of 200",
         "transfers: 200 of 200",
         'the repeated call got it: "echo good morning"',
         "worked on once, paid once",
+        "connected to /mcp with an agent's credentials: ",
+        "the preview costs nothing: 0.0502",
+        'bought a call for 0.05: "echo good evening"; the repeated payment moved nothing',
         "Final version: submitted",
         "left out: an administrator of this registry would have to rule",
     ):
         assert line in text
-    assert report["payments"] == 3
+    assert report["payments"] == 4
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
 
 
@@ -167,7 +175,7 @@ async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartReg
     to = console()
     async with served(start_registry, genesis_grant_enabled=False) as registry:
         report = await demo(registry, to)
-    assert printed(to).count("left out: no agent has 5 units") == 3
+    assert printed(to).count("left out: no agent has 5 units") == 4
     assert (report["transfers"], report["payments"]) == (0, 0)
 
 

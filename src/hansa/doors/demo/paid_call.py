@@ -16,6 +16,7 @@ from a2a.client import ClientConfig, create_client
 from a2a.types import AgentCard, Message, Part, Role, SendMessageRequest
 from google.protobuf.json_format import ParseDict
 
+from hansa.doors.demo.ai_client import Shopping, buy_through_tools
 from hansa.doors.demo.cards import echo_card
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.echo_service import EchoService, listening
@@ -26,6 +27,8 @@ from hansa_client.pay import AsyncDeliveryReceipts, AsyncPayingClient
 from hansa_client.pay.httpx_transport import PayingHttpxTransport
 from hansa_client.records.cards import FoundAgent
 from hansa_client.service import PaidService
+
+THROUGH_TOOLS = "let an AI client find the service and pay, through /mcp"
 
 PRICE = "0.05"
 TEXT = "good morning"
@@ -43,19 +46,20 @@ def registry_of(url: str, agent: DemoAgent) -> AsyncRegistry:
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """The agent that calls and pays, at the registry at `url`."""
+    """The agent that calls and pays, at the registry at `url`; the service listens at `listener`, which ends with it."""
 
     url: str
     client: DemoClient
     screen: Screen
     payer: DemoAgent
+    listener: socket.socket
 
 
 async def pay_for_a_call(caller: Caller, owner: DemoDeveloper, tally: Tally, settled: Settled) -> DemoAgent:
-    """Serve a new agent of `owner`, and call it. Returns the agent. Raises: DemoFailed, HansaError, A2AClientError."""
+    """Serve a new agent of `owner`, and call it, by a stock A2A client and then by an MCP client. Returns the agent. Raises: DemoFailed, HansaError, A2AClientError."""
     # The kit warns of the answer that is lost here on purpose.
     logging.getLogger("hansa_client").setLevel(logging.ERROR)
-    with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.TemporaryDirectory() as directory:
+    with caller.listener as listener, tempfile.TemporaryDirectory() as directory:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = (await caller.client.ask("GET", "/api/v1/public/registry-config")).json()
         card = echo_card(owner.name.rpartition(" ")[2], address, PRICE, config["settlement_currency"])
@@ -70,7 +74,13 @@ async def pay_for_a_call(caller: Caller, owner: DemoDeveloper, tally: Tally, set
             paid, echo = await _paid_service(caller.url, registry, service, Path(directory)), EchoService()
             async with listening(paid.a2a(echo), listener):
                 payment = await _called(caller, registry, service, echo, Path(directory) / "payments.db")
-            await count_payment(registry, payment, caller.payer, service, tally)
+                await count_payment(registry, payment, caller.payer, service, tally)
+                caller.screen.step(THROUGH_TOOLS)
+                payment = await buy_through_tools(
+                    Shopping(caller.url, caller.client, caller.screen, caller.payer, service)
+                )
+                if payment is not None:
+                    await count_payment(registry, payment, caller.payer, service, tally)
     return service
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from decimal import Decimal
@@ -20,7 +21,7 @@ from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFa
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
 from hansa.doors.demo.dispute import decide_a_dispute
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
-from hansa.doors.demo.paid_call import Caller, pay_for_a_call
+from hansa.doors.demo.paid_call import THROUGH_TOOLS, Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
 from hansa.doors.demo.temporary_registry import Administrator, temporary_registry
@@ -28,8 +29,8 @@ from hansa.doors.verification.cards import cause_of
 from hansa_client import HansaError
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 8
-# What the paid call and the contracts cost together, with their fees, and some more.
+STEPS = 9
+# What the paid calls and the contracts cost together, with their fees, and some more.
 UNITS_NEEDED = Decimal(5)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
 SETTLE_SECONDS = 60
@@ -49,12 +50,14 @@ class Options(msgspec.Struct, frozen=True):
 
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
     With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
-    filed, because none would be decided; a registry of the demo's own has one.
+    filed, because none would be decided; a registry of the demo's own has one. `listener` is the place of the paid service: the
+    AI client buys from it only if the registry may call that address.
     """
 
     confirm: Confirm | None = None
     removes: bool = False
     administrator: Administrator | None = None
+    listener: socket.socket | None = None
     sleep: Sleep = asyncio.sleep
 
 
@@ -70,7 +73,8 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
         if url is None:
             console.print("starting a registry in a temporary directory")
             own = await meanwhile.enter_async_context(temporary_registry())
-            url, options = own.url, replace(options, administrator=own.administrator)
+            url = own.url
+            options = replace(options, administrator=own.administrator, listener=own.listener)
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
         await meanwhile.enter_async_context(http)
@@ -179,19 +183,20 @@ class _Demo:
     async def _pay(
         self, url: str, agents: list[DemoAgent], developers: list[DemoDeveloper], tally: Tally
     ) -> list[DemoAgent]:
-        """A paid call, a contract and a dispute; returns the agents that were made for them."""
+        """Paid calls, a contract and a dispute; returns the agents that were made for them."""
         by_balance = sorted(agents, key=lambda agent: tally.balances[agent.did], reverse=True)
         payer = by_balance[0]
         owner = next(developer for developer in developers if developer is not payer.owner)
         provider = next(agent for agent in by_balance if agent.owner is not payer.owner)
         if tally.balances[payer.did] < UNITS_NEEDED:
-            for step in (PAID_CALL, CONTRACT, DISPUTE):
+            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE):
                 self._screen.step(step)
                 self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
             return []
         try:
             self._screen.step(PAID_CALL)
-            caller = Caller(url, self._client, self._screen, payer)
+            listener = self._options.listener or socket.create_server(("127.0.0.1", 0))
+            caller = Caller(url, self._client, self._screen, payer, listener)
             service = await pay_for_a_call(caller, owner, tally, self._settled)
             self._screen.step(CONTRACT)
             parties = Parties(url, self._screen, payer, provider)

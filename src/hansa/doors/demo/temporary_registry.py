@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import socket
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
@@ -30,24 +31,30 @@ class Administrator:
 
 
 class TemporaryRegistry(msgspec.Struct, frozen=True):
-    """Address of the registry, and its administrator."""
+    """Address of the registry, its administrator, and the place of a service that it may call."""
 
     url: str
     administrator: Administrator
+    listener: socket.socket
 
 
 @asynccontextmanager
 async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
     """Start it, and create an administrator in it. Raises: DemoFailed."""
-    with tempfile.TemporaryDirectory(prefix="hansa-demo-") as directory:
+    with (
+        tempfile.TemporaryDirectory(prefix="hansa-demo-") as directory,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
+        settings = {**SETTINGS, "OUTGOING_ALLOW_USER_HOSTS": "{}:{}".format(*listener.getsockname())}
         process = await asyncio.create_subprocess_exec(
             *[*COMMAND, "serve", "--port=0", f"--data-dir={directory}"],
             stdout=PIPE,
-            env=environment(SETTINGS),
+            env=environment(settings),
         )
         try:
             url = await address_of(process)
-            yield TemporaryRegistry(url, await create_administrator(directory, environment(SETTINGS)))
+            administrator = await create_administrator(directory, environment(settings))
+            yield TemporaryRegistry(url, administrator, listener)
         finally:
             if process.returncode is None:
                 process.terminate()
