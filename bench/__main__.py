@@ -46,6 +46,7 @@ from bench import (
     ledger_holds,
     ledger_posting,
     ledger_staking,
+    mcp_tools,
     people_login,
     reputation_epoch,
     restore,
@@ -78,6 +79,7 @@ BENCHES = {
     "journal/aggregate": journal_aggregate.run,
     "journal/append": journal_append.run,
     "journal/feed": journal_feed.run,
+    "mcp/tools": mcp_tools.run,
     "people/login": people_login.run,
     "auditor/cycle": auditor_cycle.run,
     "auditor/liabilities": auditor_liabilities.run,
@@ -98,6 +100,11 @@ BENCHES = {
     "catalogue/writes": catalogue_writes.run,
     "verifier/attestations": verifier_attestations.run,
 }
+OF_WORKERS = {
+    "http/transfer": http_transfer.run,
+    "http/payments": http_payments.run,
+    "mcp/tools": mcp_tools.run,
+}
 
 
 def main() -> None:
@@ -114,7 +121,10 @@ def main() -> None:
     )
     parser.add_argument("--events", type=int, default=0, help="ledger/posting: events recorded before")
     parser.add_argument(
-        "--workers", type=int, default=1, help="http/transfer, http/payments: workers of the service"
+        "--workers",
+        type=int,
+        default=1,
+        help="http/transfer, http/payments, mcp/tools: workers of the service",
     )
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
     arguments = parser.parse_args()
@@ -132,10 +142,7 @@ def main() -> None:
         accounts = [int(number) for number in arguments.accounts.split(",")]
         BENCHES["ledger/posting"] = partial(ledger_posting.run, accounts=accounts, events=arguments.events)
     if arguments.workers != 1:
-        if not arguments.names or not set(arguments.names) <= {"http/transfer", "http/payments"}:
-            parser.error("--workers is of http/transfer and http/payments")
-        BENCHES["http/transfer"] = partial(http_transfer.run, workers=arguments.workers)
-        BENCHES["http/payments"] = partial(http_payments.run, workers=arguments.workers)
+        _use_workers(parser, arguments.names, arguments.workers)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )
@@ -154,6 +161,14 @@ def main() -> None:
             print(f"\n{name}\n{figures.table()}", flush=True)
             sound = sound and figures.is_sound
     sys.exit(0 if sound else 1)
+
+
+def _use_workers(parser: argparse.ArgumentParser, names: list[str], workers: int) -> None:
+    """Measure services of so many workers."""
+    if not names or not set(names) <= set(OF_WORKERS):
+        parser.error(f"--workers is of {', '.join(OF_WORKERS)}")
+    for name, run in OF_WORKERS.items():
+        BENCHES[name] = partial(run, workers=workers)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ function request()
 end
 
 function done(summary, latency)
-  io.write(string.format("ANSWERED %d REFUSED %d SECONDS %f P99MS %f\n", summary.requests,
+  io.write(string.format("ANSWERED %d REFUSED %d SECONDS %f P99MS %f P50MS %f\n", summary.requests,
     summary.errors.status + summary.errors.connect + summary.errors.read + summary.errors.timeout,
-    summary.duration / 1e6, latency:percentile(99) / 1000))
+    summary.duration / 1e6, latency:percentile(99) / 1000,
+    latency:percentile(50) / 1000))
 end

@@ -8,7 +8,7 @@ from shutil import which
 
 from bench.figures import Figures
 
-_REPORT = re.compile(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)")
+_REPORT = re.compile(r"ANSWERED (\d+) REFUSED (\d+) SECONDS ([0-9.]+) P99MS ([0-9.]+)(?: P50MS ([0-9.]+))?")
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Driven:
     refused: int
     seconds: float
     p99_ms: float
+    p50_ms: float | None = None
 
     @property
     def per_second(self) -> float:
@@ -49,4 +50,5 @@ async def drive(
     output, _ = await process.communicate()
     found = _REPORT.search(output.decode())
     assert found, output.decode()
-    return Driven(int(found[1]), int(found[2]), float(found[3]), float(found[4]))
+    median = float(found[5]) if found[5] else None
+    return Driven(int(found[1]), int(found[2]), float(found[3]), float(found[4]), median)

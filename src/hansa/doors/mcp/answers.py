@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -41,10 +42,10 @@ class Shaped(msgspec.Struct, frozen=True):
 
 def shaped(result: Any, places: Sequence[str], *, is_cut: bool = False) -> Shaped:
     """The result of a tool; `places` are pointers to what others wrote, with `*` for each member of a list or object."""
-    whole = {}
+    whole, tree = {}, _tree_of(tuple(places))
     for text_max, list_max in _CUTS:
-        cut = _Cut(text_max, list_max, [place.split("/")[1:] for place in places])
-        bounded = cut.of(result, [])
+        cut = _Cut(text_max, list_max)
+        bounded = cut.of(result, tree)
         whole = {
             "result": bounded,
             "untrusted": list(_pointers(bounded, places)),
@@ -70,32 +71,58 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+class _Place(msgspec.Struct):
+    """A place in results: whether others wrote what stands there, and the places below it by name; `*` is any other name."""
+
+    is_others: bool = False
+    below: dict[str, "_Place"] = {}
+
+    def at(self, name: str) -> "_Place | None":
+        """The place of a member; None where there is nothing of others."""
+        return self.below.get(name) or self.below.get("*")
+
+
+@cache
+def _tree_of(places: tuple[str, ...]) -> _Place:
+    return _tree([place.split("/")[1:] for place in places])
+
+
+def _tree(named: list[list[str]]) -> _Place:
+    names = {names[0] for names in named if names}
+    below = {
+        name: _tree([names[1:] for names in named if names and names[0] in {"*", name}]) for name in names
+    }
+    return _Place([] in named, below)
+
+
 class _Cut:
     """One cut of a result."""
 
-    def __init__(self, text_max: int, list_max: int | None, places: list[list[str]]) -> None:
-        self._text_max, self._list_max, self._places = text_max, list_max, places
+    def __init__(self, text_max: int, list_max: int | None) -> None:
+        self._text_max, self._list_max = text_max, list_max
         self.has_cut = False
 
-    def of(self, value: Any, path: list[str], *, is_others: bool = False) -> Any:
-        """The value at this path, cut."""
-        is_others = is_others or any(_fits(place, path) for place in self._places)
-        if isinstance(value, str) and is_others and len(value) > self._text_max:
+    def of(self, value: Any, place: _Place | None, *, is_others: bool = False) -> Any:
+        """The value at a place, cut."""
+        if place is None and not is_others and self._list_max is None:
+            return value
+        is_others = is_others or (place is not None and place.is_others)
+        if isinstance(value, str):
+            if not is_others or len(value) <= self._text_max:
+                return value
             self.has_cut = True
             return value[: self._text_max]
         if isinstance(value, list):
             kept = value if self._list_max is None else value[: self._list_max]
             self.has_cut = self.has_cut or len(kept) < len(value)
-            return [self.of(one, [*path, "*"], is_others=is_others) for one in kept]
+            below = place.below.get("*") if place else None
+            return [self.of(one, below, is_others=is_others) for one in kept]
         if isinstance(value, dict):
-            return {name: self.of(one, [*path, name], is_others=is_others) for name, one in value.items()}
+            return {
+                name: self.of(one, place.at(name) if place else None, is_others=is_others)
+                for name, one in value.items()
+            }
         return value
-
-
-def _fits(place: list[str], path: list[str]) -> bool:
-    return len(place) == len(path) and all(
-        name in {"*", actual} for name, actual in zip(place, path, strict=True)
-    )
 
 
 def _pointers(result: Any, places: Sequence[str]) -> Iterator[str]:

@@ -21,12 +21,15 @@ from .principals import Principal
 from .refusals import ToolUnknown, too_many
 
 CALLS_A_MINUTE, MONEY_CALLS_A_MINUTE = 120, 20
+# Five calls cost one statement that commits.
+CALL_BLOCKS = 24
 
 Hints: TypeAlias = dict[str, bool]
 """Annotations of a tool: read_only, destructive, idempotent, open_world."""
 
 CALLS: Slot[LeasedLimit] = Slot(
-    "mcp: calls of tools", build=lambda runtime: LeasedLimit(runtime.database, "mcp", CALLS_A_MINUTE)
+    "mcp: calls of tools",
+    build=lambda runtime: LeasedLimit(runtime.database, "mcp", CALLS_A_MINUTE, blocks=CALL_BLOCKS),
 )
 MONEY_CALLS: Slot[LeasedLimit] = Slot(
     "mcp: calls of tools that move units",

@@ -167,7 +167,7 @@ _GATEWAY_TOOLS = sorted(_listed_of_gateway(), key=lambda tool: tool.name)
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:
-    return TOOLS[name].input_schema if name in TOOLS else None
+    return _shown(TOOLS[name]).input_schema if name in TOOLS else None
 
 
 def _server(scope: str) -> "Server[dict[str, Any]]":
