@@ -1,5 +1,6 @@
 """Codes and tokens of a connection: each good once, bound to its client, and ended by their second use."""
 
+import asyncio
 from datetime import timedelta
 
 import httpx2
@@ -8,10 +9,13 @@ import pytest
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents, people
 from hansa.rooms.journal.reactors import reactor_jobs
+from hansa.rooms.notifications import OWNER_NOTICES
 from hansa.rooms.people.oauth import CONNECTIONS_FOLLOW, CONNECTIONS_OF_AGENTS, end_past_grants
 from tests.browsing import BrowserOf
 from tests.connections import ConnectedClient, client_of, connect, pkce, register
 from tests.registry import PASSWORD, TestRegistry, at_once
+from tests.rooms.journal.reactors.reacting import reacting
+from tests.rooms.notifications.webhooks.receiver import hook
 from tests.running_jobs import run_due, run_scheduled_transactions
 
 
@@ -367,6 +371,27 @@ async def test_connections_are_shown_limited_and_ended_in_the_browser(registry):
     await browser.send(f"/account/connections/{row['id']}/end")
     assert "The connection has ended" in browser.text
     assert not await lives(client)
+
+
+async def test_the_webhooks_of_a_person_are_notified_of_a_connection_and_of_its_end(registry):
+    developer, stranger = await registry.developer(), await registry.developer()
+    types = ("connection.granted", "connection.ended")
+    hooks = [
+        await hook(owner, "https://receiver.example.com/hook", *types) for owner in (developer, stranger)
+    ]
+    client = await connect(registry, "wallet:pay", developer=developer)
+    (row,) = await client.connections()
+    await registry.http.delete(f"/api/v1/auth/connections/{row['id']}", headers=developer.headers)
+    async with reacting(registry.database, OWNER_NOTICES), asyncio.timeout(60):
+        while len(shown := await hooks[0].deliveries()) < len(types):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    sent = {one["payload"]["type"]: one["payload"]["data"] for one in shown}
+    assert set(sent) == set(types)
+    assert client.agent
+    for data in sent.values():
+        assert (data["connection_id"], data["agent_did"]) == (row["id"], client.agent.did)
+    assert "hrt_" not in str(shown)
+    assert await hooks[1].deliveries() == []
 
 
 async def test_a_connection_and_its_end_are_events(registry):

@@ -11,6 +11,7 @@ from joserfc.jwk import OKPKey
 from hansa.rooms import auditor
 from hansa.rooms.auditor import solvency
 from hansa_verify import read_auditor_keys, verify_attestations
+from tests.connections import connect
 from tests.registry import StartRegistry, TestRegistry
 
 BASE = "https://registry.example"
@@ -67,28 +68,26 @@ async def test_the_api_names_its_authorization_server_or_the_one_that_is_set(sta
         assert (document["resource"], document["bearer_methods_supported"]) == (BASE, ["header"])
 
 
-async def test_a_service_verifies_an_agents_token_with_the_published_keys(registry: TestRegistry):
+async def test_each_kind_of_token_is_verified_with_its_published_key_alone(registry: TestRegistry):
     server = (await registry.http.get("/.well-known/oauth-authorization-server")).json()
     path = server["jwks_uri"].removeprefix(server["issuer"])
     keys = {key["token_typ"]: key for key in (await registry.http.get(path)).json()["keys"]}
-    agent = await registry.agent()
-    developer = await registry.developer()
-    for person, typ in ((agent, "agent+jwt"), (developer, "developer+jwt")):
-        token = person.headers["Authorization"].removeprefix("Bearer ")
-        key = keys[typ]
-        opened = jwt.decode(
-            token, OKPKey.import_key({name: key[name] for name in ("kty", "crv", "x")}), algorithms=["EdDSA"]
-        )
-        assert (opened.header["kid"], opened.header["typ"]) == (key["kid"], typ)
-        assert opened.claims["aud"] == key["token_aud"]
-        other = keys["developer+jwt" if typ == "agent+jwt" else "agent+jwt"]
-        with pytest.raises(JoseError):
-            jwt.decode(
-                token,
-                OKPKey.import_key({name: other[name] for name in ("kty", "crv", "x")}),
-                algorithms=["EdDSA"],
-            )
-    assert len(keys) == 2
+    tokens = {
+        "agent+jwt": (await registry.agent()).token,
+        "developer+jwt": (await registry.developer()).token,
+        "at+jwt": (await connect(registry)).access_token,
+    }
+    assert set(keys) == set(tokens)
+    imported = {
+        typ: OKPKey.import_key({name: key[name] for name in ("kty", "crv", "x")}) for typ, key in keys.items()
+    }
+    for typ, token in tokens.items():
+        opened = jwt.decode(token, imported[typ], algorithms=["EdDSA"])
+        assert (opened.header["kid"], opened.header["typ"]) == (keys[typ]["kid"], typ)
+        assert opened.claims["aud"] == keys[typ]["token_aud"]
+        for other in set(keys) - {typ}:
+            with pytest.raises(JoseError):
+                jwt.decode(token, imported[other], algorithms=["EdDSA"])
 
 
 async def test_a_password_manager_finds_the_form_of_a_new_password(registry: TestRegistry):

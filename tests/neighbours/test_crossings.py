@@ -13,6 +13,7 @@ from hansa.rooms import federation, ledger
 from hansa.rooms.federation.mailbox import delivery
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.connections import connect, take_access_tokens
+from tests.conversations.mcp_client import McpClient
 from tests.neighbours.crossing_scene import across, open_rows, refusal, settle
 from tests.neighbours.two_registries import Neighbour, Neighbours
 from tests.rooms.journal.reactors.reacting import reacting
@@ -313,6 +314,23 @@ async def test_a_crossing_under_a_grant_is_counted_and_an_abort_gives_its_amount
     assert await refusal(await across(alice, bob.did, "3")) == (403, "SPEND_OVER_PER_DAY_MAX")
     await settle(pair.a, pair.b)
     assert await client.spent() == "8"
+
+
+async def test_an_intent_pays_an_agent_of_another_registry_once(pair: Neighbours):
+    client = await connect(pair.a.registry, "wallet:pay", per_call="8", per_day="10", ask_above="10")
+    bob, tools = await pair.b.registry.agent(), McpClient(pair.a.registry, client.access_token)
+    preview = await tools.done("preview_transfer", receiver=bob.did, amount="8")
+    assert (preview["route"], preview["fee"], preview["total"]) == ("2pc", "0.04", "8")
+    sent = await tools.done("send_units", intent=preview["intent"])
+    assert (sent["method"], sent["receiver_registry"]) == ("2pc", "b.example")
+    assert await tools.done("send_units", intent=preview["intent"]) == sent
+    await settle(pair.a, pair.b)
+    assert client.agent
+    assert (await client.agent.balance(), await bob.balance()) == ("92", "107.96")
+    # The border fee is kept of the amount.
+    assert await client.spent() == "8"
+    beyond = await tools.refused("preview_transfer", receiver=bob.did, amount="3")
+    assert beyond["code"] == "SPEND_OVER_PER_DAY_MAX"
 
 
 async def test_a_licence_is_demanded_where_this_registry_holds_one(pair: Neighbours):

@@ -117,12 +117,16 @@ class _Cut:
             self.has_cut = self.has_cut or len(kept) < len(value)
             below = place.below.get("*") if place else None
             return [self.of(one, below, is_others=is_others) for one in kept]
-        if isinstance(value, dict):
+        return self._members(value, place, is_others=is_others) if isinstance(value, dict) else value
+
+    def _members(self, value: dict[str, Any], place: _Place | None, *, is_others: bool) -> dict[str, Any]:
+        if place is None or is_others or self._list_max is not None or "*" in place.below:
             return {
                 name: self.of(one, place.at(name) if place else None, is_others=is_others)
                 for name, one in value.items()
             }
-        return value
+        named = [(name, below) for name, below in place.below.items() if name in value]
+        return {**value, **{name: self.of(value[name], below) for name, below in named}}
 
 
 def _pointers(result: Any, places: Sequence[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from hansa.doors.verification.cards import decision_json
 from hansa.doors.verification.log import judge_inclusion, log_verdict_json
 from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall
 from hansa.foundation.values.errors import Invalid
+from hansa.rooms import federation
 from hansa_verify import (
     NotAKey,
     NotCanonical,
@@ -16,7 +17,6 @@ from hansa_verify import (
     read_record,
     verify_card,
     verify_contract_proof,
-    verify_licence,
 )
 
 from . import inputs
@@ -84,11 +84,11 @@ async def _licence(exchange: Exchange, document: Any, subject: Any) -> dict[str,
     chain = document.get("chain", [])
     if not isinstance(chain, list):
         raise SubjectMalformed("chain must be a list of certificates.")
-    verdict = verify_licence(
-        document.get("certificate"),
-        chain,
-        root_hash=exchange.runtime.settings.federation_root_hash,
-        declared_hash=document.get("hash"),
+    runtime = exchange.runtime
+    verdict = await runtime.database.query(
+        lambda tx: federation.verify_stated_licence(
+            tx, runtime.settings, document.get("certificate"), chain, document.get("hash")
+        )
     )
     return {**decision_json(verdict), "reason": verdict.reason}
 

@@ -23,6 +23,7 @@ from .refusals import approval_required, of_answer
 
 BUY, SEND = "buy_call", "send_units"
 BUY_ROUTE, SEND_ROUTE = "/api/v1/a2a-payment/buy", "/api/v1/teg/send"
+LOCAL = "local"
 PRICE_ABOVE = "PRICE_ABOVE_MAXIMUM"
 QUOTE_ROUTE = "/api/v1/a2a-payment/quote"
 DIGEST = "call_digest"
@@ -101,14 +102,12 @@ async def preview_transfer(exchange: Exchange, given: inputs.PreviewTransfer) ->
     planned = await exchange.ask(InnerCall("POST", SEND_ROUTE, body={**order, "dry_run": True}), agent)
     if planned.is_refusal:
         return of_answer(planned)
-    fee = planned.content["fee_amount"]
-    total = parse_amount(given.amount) + parse_amount(fee)
-    costs = {
-        "amount": given.amount,
-        "fee": fee,
-        "total": format_amount(Minor(total)),
-        "route": planned.content["method"],
-    }
+    fee, route = planned.content["fee_amount"], planned.content["method"]
+    total = parse_amount(given.amount)
+    if route == LOCAL:
+        # The fee of a transfer to another registry is kept of the amount.
+        total = Minor(total + parse_amount(fee))
+    costs = {"amount": given.amount, "fee": fee, "total": format_amount(total), "route": route}
     return await _previewed(exchange, agent, _Payment(SEND, order), given.amount, costs)
 
 

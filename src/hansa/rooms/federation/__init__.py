@@ -110,6 +110,7 @@ from hansa.rooms.federation.licences import (
     rotate_licensing_key,
     verify_issued_licence,
     verify_own_licence,
+    verify_stated_licence,
 )
 from hansa.rooms.federation.notices import HINT_KIND, OPEN_PEERS, notify_peers, open_peer_ids
 from hansa.rooms.federation.peer_trust import (
@@ -361,6 +362,7 @@ __all__ = [
     "unconfirmed",
     "verify_issued_licence",
     "verify_own_licence",
+    "verify_stated_licence",
     "view_by_name",
     "view_of",
     "with_present_keys",

@@ -6,7 +6,7 @@ which secret of an agent; whether that still counts is read from the database at
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from hansa.foundation.plumbing.keys.tokens import EXPIRY_MAX, TokenIssuer, TokenKind
 from hansa.foundation.values.errors import Unauthorized
 
-TYP = "at+jwt"
+TYP: Final = "at+jwt"
 LIFETIME = timedelta(minutes=30)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
+from hansa.foundation.plumbing.keys.access_tokens import TYP as ACCESS_TYP
 from hansa.foundation.plumbing.keys.access_tokens import resource_of
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.process.runtime import Config, Tokens
@@ -77,12 +78,12 @@ class TokenJwk(LazyModel):
     kid: str = Field(description="The thumbprint of RFC 7638; stands in the header of each token.")
     use: Literal["sig"] = "sig"
     alg: Literal["EdDSA"] = "EdDSA"
-    token_typ: Literal["developer+jwt", "agent+jwt"] = Field(description="The `typ` of the tokens.")
+    token_typ: Literal["developer+jwt", "agent+jwt", "at+jwt"] = Field(description="The `typ` of the tokens.")
     token_aud: str = Field(description="The `aud` of the tokens.", examples=["hansa.local/agent"])
 
 
 class TokenJwks(LazyModel):
-    """The keys that verify tokens of developers and agents. Whether a token was revoked only this registry knows."""
+    """The keys that verify tokens of developers, agents and connected clients. Whether one was revoked only this registry knows."""
 
     keys: list[TokenJwk]
 
@@ -170,18 +171,25 @@ async def read_mcp_resource(_: Public, settings: Config, response: Response) -> 
 
 @well_known_router.get(TOKEN_KEYS_AT, responses=problems(TooManyRequests))
 async def read_token_keys(_: Public, tokens: Tokens, settings: Config, response: Response) -> TokenJwks:
-    """The keys that verify the tokens of developers and agents (RFC 7517), for services to which agents present them."""
+    """The keys that verify the tokens of developers, agents and connected clients (RFC 7517, RFC 9068).
+
+    Services verify the tokens of agents that call them; tokens of clients (`at+jwt`) are for the MCP endpoint of this registry alone.
+    """
     response.headers.update({"Cache-Control": CACHED, "Access-Control-Allow-Origin": "*"})
-    keys = {kind: tokens.public_keys[kind] for kind in (TokenKind.DEVELOPER, TokenKind.AGENT)}
+    published = {
+        TokenKind.DEVELOPER: ("developer+jwt", f"{settings.trust_domain}/{TokenKind.DEVELOPER}"),
+        TokenKind.AGENT: ("agent+jwt", f"{settings.trust_domain}/{TokenKind.AGENT}"),
+        TokenKind.ACCESS: (ACCESS_TYP, resource_of(settings.base_url)),
+    }
     return TokenJwks(
         keys=[
             TokenJwk(
-                x=jwk_of(key)["x"],
-                kid=thumbprint(key),
-                token_typ=f"{kind.value}+jwt",
-                token_aud=f"{settings.trust_domain}/{kind}",
+                x=jwk_of(tokens.public_keys[kind])["x"],
+                kid=thumbprint(tokens.public_keys[kind]),
+                token_typ=typ,
+                token_aud=audience,
             )
-            for kind, key in keys.items()
+            for kind, (typ, audience) in published.items()
         ]
     )
 

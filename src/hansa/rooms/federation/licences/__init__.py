@@ -39,6 +39,7 @@ from .verifying import (
     stored_licence,
     verify_issued_licence,
     verify_own_licence,
+    verify_stated_licence,
 )
 
 __all__ = [
@@ -87,4 +88,5 @@ __all__ = [
     "stored_licence",
     "verify_issued_licence",
     "verify_own_licence",
+    "verify_stated_licence",
 ]

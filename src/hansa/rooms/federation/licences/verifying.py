@@ -65,19 +65,33 @@ async def verify_issued_licence(
     return issued, await _verified(tx, settings, issued.certificate, chain)
 
 
+async def verify_stated_licence(
+    tx: Tx, settings: Settings, certificate: object, chain: Sequence[object], declared_hash: object = None
+) -> LicenceVerdict:
+    """The verdict on a certificate that somebody states with its chain, and with its hash or None."""
+    return await _judged(tx, settings, certificate, chain, declared_hash=declared_hash)
+
+
 async def _verified(tx: Tx, settings: Settings, certificate: str, chain: Sequence[str]) -> VerifiedLicence:
-    now = await clock.now(tx)
-    stored = await verdicts_store.lists(tx, domains_of([certificate, *chain]))
+    verdict = await _judged(tx, settings, certificate, chain)
+    return VerifiedLicence(certificate, tuple(chain), verdict, await clock.now(tx))
+
+
+async def _judged(
+    tx: Tx, settings: Settings, certificate: object, chain: Sequence[object], *, declared_hash: object = None
+) -> LicenceVerdict:
+    texts = [one for one in (certificate, *chain) if isinstance(one, str)]
+    stored = await verdicts_store.lists(tx, domains_of(texts))
     own_list = (await store.list_state(tx)).list
-    verdict = verify_licence(
+    return verify_licence(
         certificate,
         list(chain),
         root_hash=await trusted_root(tx, settings),
         lists=[*stored, *([own_list] if own_list else [])],
-        at=now,
+        at=await clock.now(tx),
         list_max_age=timedelta(days=settings.licence_list_max_age),
+        declared_hash=declared_hash,
     )
-    return VerifiedLicence(certificate, tuple(chain), verdict, now)
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):
