@@ -123,7 +123,7 @@ def tools() -> PinnedTools:
 async def judged(
     start_registry: StartRegistry, tools: PinnedTools, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Judged]:
-    monkeypatch.setattr(routes, "PUBLIC_CALLS", Limit("mcp-conformance", 10_000))
+    monkeypatch.setitem(routes.ANYONES_REQUESTS, "public", Limit("mcp-conformance", 10_000))
     listener = listen("127.0.0.1", 0)
     # The suite sends the address that it calls as the own origin.
     registry = await start_registry(port=str(listener.getsockname()[1]))
