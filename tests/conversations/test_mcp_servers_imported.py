@@ -110,6 +110,50 @@ async def test_an_own_agent_gets_the_interface_beside_its_others(registry):
     ] == "AGENT_NOT_HERE"
 
 
+async def test_a_search_finds_cards_by_their_protocol(registry):
+    owner = await registry.developer()
+    for name in ("Weather of agents", "Weather of both"):
+        agent = await owner.agent(name=name)
+    await imported(owner, agent_did=agent.did)
+    listing = await imported(owner, server(title="Weather of a server"))
+    only = await owner.agent(
+        name="Weather of tools",
+        supportedInterfaces=[{"url": REMOTE["url"], "protocolBinding": "mcp", "protocolVersion": "1"}],
+    )
+    assert only.did
+    await registry.indexed()
+    both = {"Weather of both"}
+    servers, agents = {"Weather of a server", "Weather of tools"}, {"Weather of agents"}
+    for path, protocol, found in (
+        ("/agent-cards/discover?q=weather", "mcp", servers | both),
+        ("/agent-cards/discover?q=weather", "a2a", agents | both),
+        ("/agent-cards/discover?q=weather", None, servers | agents | both),
+        ("/discover?query=weather", "mcp", {"Weather of tools"} | both),
+        ("/discover?query=weather", "a2a", agents | both),
+    ):
+        answer = await registry.get(path + (f"&protocol={protocol}" if protocol else ""))
+        assert {one["name"] for one in answer.json()["results"]} == found, (path, protocol)
+    assert (await registry.get("/agent-cards/discover?protocol=grpc")).status_code == 422
+    # The listing gets an interface of another kind: the next search knows it.
+    changed = {
+        **{
+            name: member
+            for name, member in listing["card_data"].items()
+            if name not in {"url", "preferredTransport", "protocolVersion", "additionalInterfaces"}
+        },
+        "supportedInterfaces": [
+            {"url": "https://a.example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        ],
+    }
+    edited = await registry.http.put(
+        f"/api/v1/agent-cards/{listing['id']}", json={"card_data": changed}, headers=owner.headers
+    )
+    assert edited.status_code == 200, edited.text
+    await registry.indexed()
+    answer = await registry.get("/agent-cards/discover?q=weather&protocol=mcp")
+    assert {one["name"] for one in answer.json()["results"]} == {"Weather of tools"} | both
+
+
 REFUSED = [
     (server(name="weather"), "/name"),
     (server(name="com.example/a/b"), "/name"),

@@ -26,6 +26,8 @@ _.handle_ping  # uvicorn
 _.on_response_complete  # uvicorn
 _.total_requests  # uvicorn
 _.data_received  # asyncio
+_.datagram_received  # asyncio
+_.error_received  # asyncio
 _.on_chunk_header  # httptools
 _.on_header  # httptools
 _.wait_closed  # uvicorn

@@ -17,6 +17,7 @@ NAMED = {
     "rooms/catalogue/mcp_servers/calling.py": NamedBy.USER,  # MCP servers of cards
     "rooms/catalogue/mcp_servers/importing.py": NamedBy.USER,  # the server.json of an import
     "rooms/catalogue/pulls/probing.py": NamedBy.USER,  # the interfaces of a card
+    "rooms/catalogue/pulls/proving.py": NamedBy.USER,  # the domain of an MCP server's namespace
     "rooms/catalogue/pulls/pulling.py": NamedBy.USER,  # the host of an agent
     "rooms/commerce/payments/calling.py": NamedBy.USER,  # the service of a payee
     "rooms/federation/crossing/licence_round.py": NamedBy.OPERATOR,  # issuers of verified licences

@@ -28,7 +28,7 @@ from .peer_jobs import (
 )
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
-from .pulls import CARD_PULLS, HEALTH_CHECKS
+from .pulls import CARD_PULLS, HEALTH_CHECKS, NAMESPACE_PROOFS
 from .pulls import router as pulls_router
 from .relays import discovered_registries
 from .relays import peer_router as relays_peer_router
@@ -81,6 +81,7 @@ ROOM = Room(
         sweep_of("catalogue: keep lists quick", 20, HAS_LISTS_TO_KEEP, keep_lists_quick, once_a_turn=True),
         CARD_PULLS,
         HEALTH_CHECKS,
+        NAMESPACE_PROOFS,
         sweep("catalogue: forget deleted cards", 86_400, forget_deleted),
         PEER_PLAN,
         PEER_CARDS,

@@ -36,6 +36,7 @@ from .errors import (
     OutgoingTimeout,
     OutgoingTrouble,
 )
+from .txt_records import SystemTxt, TxtLookup
 
 TURN_SECONDS = 30.0
 USER_AGENT = f"hansa/{hansa.__version__}"
@@ -85,8 +86,8 @@ class Call:
 class Outgoing:
     """The calls of one process.
 
-    `of_operator` and `of_users` hold `host:port` pairs, by the origin of an address; `lookup` and `trust` are the system's
-    by default.
+    `of_operator` and `of_users` hold `host:port` pairs, by the origin of an address; `lookup`, `trust` and `texts` are the
+    system's by default.
     """
 
     def __init__(
@@ -96,7 +97,10 @@ class Outgoing:
         *,
         lookup: Lookup | None = None,
         trust: ssl.SSLContext | None = None,
+        texts: TxtLookup | None = None,
     ) -> None:
+        self.texts: TxtLookup = texts or SystemTxt()
+        """The TXT records of a domain. Raises: OutgoingTrouble."""
         self._allowed = {NamedBy.OPERATOR: frozenset(of_operator), NamedBy.USER: frozenset(of_users)}
         self._backends = {origin: GuardedBackend(hosts, lookup) for origin, hosts in self._allowed.items()}
         self._given_trust = trust

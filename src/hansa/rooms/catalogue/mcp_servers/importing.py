@@ -20,7 +20,7 @@ from hansa.rooms.catalogue.replace import replace_document
 from . import store
 from .errors import ServerJsonInvalid
 from .records import ServerSource
-from .server_json import BYTES_MAX, MCP, MEMBER, CheckedServer, PointedTrouble, check_server
+from .server_json import BYTES_MAX, MEMBER, CheckedServer, PointedTrouble, check_server, is_server
 
 FETCH = CallLimits(seconds=10.0, body_bytes=4 * BYTES_MAX)
 OK = 200
@@ -99,7 +99,7 @@ async def preview_import(
 def with_interfaces_of(server: CheckedServer, stored: dict[str, Any]) -> dict[str, Any]:
     """Return the stored document with the interfaces of the server in the place of those of a former import."""
     complete = readable_by_both(stored)
-    others = [one for one in complete.get("supportedInterfaces", []) if one.get("protocolBinding") != MCP]
+    others = [one for one in complete.get("supportedInterfaces", []) if not is_server(one)]
     if not others and "supportedInterfaces" not in stored:
         # A stub has no members of a card but its name.
         return {**server.card(), "name": stored.get("name", server.name)}

@@ -37,6 +37,11 @@ _STORED = ("name", "title", "version", "websiteUrl", "repository", "remotes", "p
 _OF_REMOTE = ("type", "url", "headers", "variables")
 
 
+def is_server(interface: dict[str, Any]) -> bool:
+    """Return whether an interface of a card is an MCP server."""
+    return str(interface.get("protocolBinding", "")).upper() == MCP
+
+
 class PointedTrouble(NamedTuple):
     """Problem at one place of the document; `pointer` is its JSON Pointer."""
 

@@ -11,7 +11,7 @@ from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.visible_text import seen
 from hansa.rooms.catalogue.limits import DESCRIPTION_MAX, NAME_MAX, SKILLS_MAX, text_troubles
 
-from .server_json import MCP, MEMBER
+from .server_json import MEMBER, is_server
 
 TOOL_TAG = "mcp-tool"
 """Tag of the skills that are tools; the registry alone writes skills with it."""
@@ -55,7 +55,7 @@ def document_with(tools: Tools, stored: Mapping[str, Any]) -> dict[str, Any]:
     """
     skills = tools.skills()
     others = [one for one in stored.get("skills", []) if TOOL_TAG not in one.get("tags", [])]
-    is_mixed = any(one.get("protocolBinding") != MCP for one in stored.get("supportedInterfaces", []))
+    is_mixed = not all(is_server(one) for one in stored.get("supportedInterfaces", []))
     kept = others[: SKILLS_MAX - len(skills)] if is_mixed or not skills else []
     return {**stored, "skills": [*kept, *skills]}
 

@@ -1,6 +1,7 @@
 """Pull-sync: the registry reads the card that each agent serves itself, and calls the agent to see whether it answers."""
 
 from .probing import HEALTH_CHECKS, note_heartbeat
+from .proving import NAMESPACE_PROOFS
 from .pulling import CARD_PULLS
 from .queue import pull_cycle
 from .routes import router
@@ -9,6 +10,7 @@ from .schemas import PullStatus
 __all__ = [
     "CARD_PULLS",
     "HEALTH_CHECKS",
+    "NAMESPACE_PROOFS",
     "PullStatus",
     "note_heartbeat",
     "pull_cycle",

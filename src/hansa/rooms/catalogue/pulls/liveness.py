@@ -32,7 +32,7 @@ class Question(msgspec.Struct, frozen=True):
 def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | None:
     """The question to the first interface that speaks JSON-RPC in a version we know; None: no interface does."""
     for one in interfaces:
-        if one.binding.upper() == JSON_RPC and read_web_address(one.url) and one.version[:2] in {"1.", "0."}:
+        if one.binding == JSON_RPC and read_web_address(one.url) and one.version[:2] in {"1.", "0."}:
             return _question(one, unique)
     return None
 

@@ -20,7 +20,7 @@ from . import store
 from .records import Cycle, Errand, Planned
 from .visit import Visit
 
-PULL_KIND, PROBE_KIND = "card pull", "health check"
+PULL_KIND, PROBE_KIND, PROOF_KIND = "card pull", "health check", "namespace proof"
 STARTED_AT_ONCE = 32
 AT_ONCE = 512
 # Visits never take the connections of the database from requests.

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
 
 import msgspec
 
@@ -15,7 +14,7 @@ LivenessReason = Literal["alive", "unreachable", "unknown"]
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """One interface of an agent, as its card states it."""
+    """One interface of an agent, as its card states it; the binding in capital letters."""
 
     url: str
     binding: str
@@ -50,7 +49,6 @@ class StoredCard(msgspec.Struct, frozen=True):
     """The card as it is stored while the end of a visit is written."""
 
     did: str | None
-    uuid: UUID
     developer_id: int | None
     addresses: Addresses
     version: int
@@ -94,6 +92,14 @@ class Probed(msgspec.Struct, frozen=True):
 
     sign: Sign
     tools: Tools | None = None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Result of a look for the proof of a namespace; `was_asked`: the domain was asked."""
+
+    state: Literal["verified", "absent", "unanswered", "unprovable"]
+    sentence: str | None = None
+    was_asked: bool = True
 
 
 class Failing(msgspec.Struct, frozen=True):

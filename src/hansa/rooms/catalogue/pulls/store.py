@@ -23,13 +23,13 @@ OBSERVED_ANEW_AFTER = "interval '1 hour'"
 _INTERFACES = "c.host, c.card_data -> 'supportedInterfaces' AS interfaces"
 
 _VISIT = f"""
-SELECT v.card_id, c.did, v.errand, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
+SELECT v.card_id, c.uuid, c.trust_domain, c.did, v.errand, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
   c.status, c.is_active, c.mcp_name, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.card_id = $1 AND v.errand = $2
 """  # noqa: S608
 
 _LOCK_CARD = f"""
-SELECT c.did, c.uuid, c.developer_id, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OBSERVED_ANEW_AFTER} AS is_host_verified,
+SELECT c.did, c.developer_id, c.version, coalesce(c.host_verified_at, '-infinity') > now() - {OBSERVED_ANEW_AFTER} AS is_host_verified,
   {_INTERFACES}
 FROM catalogue_card c WHERE c.id = $1 FOR NO KEY UPDATE
 """  # noqa: S608
@@ -89,6 +89,11 @@ _CHECKED = "UPDATE catalogue_card SET liveness_checked_at = clock_timestamp() WH
 
 _TOOLS_CHECKED = "UPDATE catalogue_card SET tools_checked_at = clock_timestamp() WHERE id = $1"
 
+_NAMESPACE = """
+UPDATE catalogue_card SET namespace_verified_at = CASE WHEN $2 THEN clock_timestamp() END
+WHERE id = $1 AND ($2 OR namespace_verified_at IS NOT NULL)
+"""
+
 _CYCLE = """
 SELECT now() AS as_of, count(*) AS cards,
   count(*) FILTER (WHERE attempted_at > since) AS attempted,
@@ -119,7 +124,6 @@ async def lock(tx: Tx, visit: Visit) -> StoredCard | None:
         return None
     return StoredCard(
         did=row["did"],
-        uuid=row["uuid"],
         developer_id=row["developer_id"],
         addresses=_addresses(row),
         version=row["version"],
@@ -198,6 +202,11 @@ async def stamp_tools(tx: Tx, card_id: int) -> None:
     await tx.execute(_TOOLS_CHECKED, card_id)
 
 
+async def stamp_namespace(tx: Tx, card_id: int, *, is_verified: bool) -> None:
+    """Show on the card whether the domain of its namespace states its proof."""
+    await tx.execute(_NAMESPACE, card_id, is_verified)
+
+
 async def stamp_heartbeat(tx: Tx, did: str) -> None:
     """Show on the card of an own agent that it sent a heartbeat."""
     if await tx.execute(_HEARTBEAT, did) == "UPDATE 0":
@@ -234,6 +243,8 @@ def _counted(rows: Sequence[asyncpg.Record], errand: Errand) -> dict[str, int]:
 def _visit(row: asyncpg.Record, job: Job) -> Visit:
     return Visit(
         card_id=row["card_id"],
+        uuid=row["uuid"],
+        trust_domain=row["trust_domain"],
         did=row["did"],
         errand=row["errand"],
         job=job,
@@ -256,7 +267,7 @@ def _visit(row: asyncpg.Record, job: Job) -> Visit:
 def _addresses(row: asyncpg.Record) -> Addresses:
     declared: list[dict[str, Any]] = json.loads(row["interfaces"] or "[]")
     interfaces = (
-        Interface(one["url"], one.get("protocolBinding", ""), one.get("protocolVersion", ""))
+        Interface(one["url"], one.get("protocolBinding", "").upper(), one.get("protocolVersion", ""))
         for one in declared
     )
     return Addresses(row["host"], tuple(interfaces))

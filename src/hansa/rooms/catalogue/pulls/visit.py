@@ -1,5 +1,7 @@
 """A visit to the host of an agent, as the job that makes it sees it."""
 
+from uuid import UUID
+
 import msgspec
 
 from hansa.foundation.plumbing.jobs import Job
@@ -11,6 +13,8 @@ class Visit(msgspec.Struct, frozen=True):
     """A visit to be made now, under the lease of its job."""
 
     card_id: int
+    uuid: UUID
+    trust_domain: str
     did: str | None
     errand: Errand
     job: Job

@@ -16,7 +16,7 @@ from hansa.rooms.catalogue.payment import is_paid, rate_of
 from .query import LOCAL_ORIGIN
 from .text import analyzer, key_of, runs_of, words_of
 
-FORM = 4
+FORM = 5
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
@@ -60,6 +60,8 @@ class CardRow(NamedTuple):
     agent_score: int
     liveness: str
     last_alive_at: datetime | None
+    speaks_mcp: bool
+    speaks_a2a: bool
 
 
 @cache
@@ -135,6 +137,8 @@ def _flags(card: CardRow, *, is_foreign: bool) -> list[str]:
         "encircled": card.encircled,
         "bonded": card.bonded,
         "foreign": is_foreign,
+        "mcp": card.speaks_mcp,
+        "a2a": card.speaks_a2a,
         "answerable": not card.is_stub and card.liveness != "unreachable",
     }
     return [name for name, is_so in flags.items() if is_so]

@@ -98,6 +98,8 @@ def _flags(search_query: SearchQuery) -> list[str]:
         "bonded": search_query.bonded_only,
         "foreign": search_query.foreign_only,
         "answerable": search_query.answerable_only,
+        "mcp": search_query.protocol == "mcp",
+        "a2a": search_query.protocol == "a2a",
     }
     return [name for name, is_asked in parsed.items() if is_asked]
 

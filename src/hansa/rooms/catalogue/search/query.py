@@ -10,6 +10,7 @@ LOCAL_ORIGIN = "local"
 LIMIT_DEFAULT = 30
 
 Pricing = Literal["free", "paid"]
+Protocol = Literal["mcp", "a2a"]
 Sort = Literal["relevance", "newest", "reputation", "price_low", "price_high", "proven"]
 
 
@@ -23,6 +24,7 @@ class SearchQuery(msgspec.Struct, frozen=True):
     q: str = ""
     origins: tuple[str, ...] = ()
     pricing: Pricing | None = None
+    protocol: Protocol | None = None
     tag: str | None = None
     any_tags: tuple[str, ...] = ()
     verified_only: bool = False

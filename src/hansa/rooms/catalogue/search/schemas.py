@@ -9,7 +9,7 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms.catalogue.limits import TAG_MAX
 from hansa.rooms.catalogue.schemas import Liveness, Reputation
 
-from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, SearchQuery, Sort
+from .query import LIMIT_DEFAULT, Discovery, FoundCard, Pricing, Protocol, SearchQuery, Sort
 
 QUERY_MAX = 100
 ORIGINS_MAX = 600
@@ -18,6 +18,7 @@ OFFSET_MAX = 10**9
 PLAIN_QUERY_MIN = 3
 PLAIN_QUERY_MAX = 200
 PLAIN_LIMIT_MAX = 100
+PROTOCOL = "`mcp`: cards with an MCP server; `a2a`: cards with another interface. A card may have both."
 
 
 def _long_enough(query: str) -> str:
@@ -35,10 +36,11 @@ class PlainQuery(LazyModel):
         description="Search text; plain text, no operators.",
     )
     limit: int = Field(default=20, ge=1, le=PLAIN_LIMIT_MAX)
+    protocol: Protocol | None = Field(default=None, description=PROTOCOL)
 
     def search_query(self) -> SearchQuery:
         """Return the search of the request: agents alone."""
-        return SearchQuery(q=self.query.strip(), agents_only=True, limit=self.limit)
+        return SearchQuery(q=self.query.strip(), protocol=self.protocol, agents_only=True, limit=self.limit)
 
 
 class DiscoverQuery(LazyModel):
@@ -55,6 +57,7 @@ class DiscoverQuery(LazyModel):
         description="Names of registries, separated by commas; `local` is this registry.",
     )
     pricing: Pricing | None = Field(default=None, description="`paid`: cards with a base rate above zero.")
+    protocol: Protocol | None = Field(default=None, description=PROTOCOL)
     tag: str | None = Field(default=None, max_length=TAG_MAX, description="A tag, spelled as in the card.")
     verified_only: bool = Field(
         default=False, description="The agent's own host served the card, or the agent signed it."
@@ -82,6 +85,7 @@ class DiscoverQuery(LazyModel):
             q=self.q.strip(),
             origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),
             pricing=self.pricing,
+            protocol=self.protocol,
             tag=self.tag or None,
             verified_only=self.verified_only,
             active_24h=self.active_24h,

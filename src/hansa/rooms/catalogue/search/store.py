@@ -25,7 +25,7 @@ _VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)
 _ROW = f"""
 SELECT id, {_SHOWN} AS is_shown, did, human_readable_id, name, description, tags, skills_text, pricing,
   source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, agent_score, liveness,
-  last_alive_at
+  last_alive_at, speaks_mcp, speaks_a2a
 FROM catalogue_card
 """  # noqa: S608
 

@@ -47,3 +47,19 @@ BEGIN
   INSERT INTO catalogue_card_deleted (card_id, position) SELECT id, plumbing_position() FROM erased;
   RETURN NULL;
 END $$;
+
+-- Protocols of the interfaces: that of an MCP server, and any other. A card without interfaces waits for those of an agent.
+CREATE OR REPLACE FUNCTION catalogue_mark_protocols() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  interfaces json := NEW.card_data -> 'supportedInterfaces';
+  servers int := 0;
+  total int := 0;
+BEGIN
+  IF json_typeof(interfaces) = 'array' THEN
+    SELECT count(*), count(*) FILTER (WHERE upper(i ->> 'protocolBinding') = 'MCP') INTO total, servers
+    FROM json_array_elements(interfaces) AS i;
+  END IF;
+  NEW.speaks_mcp := servers > 0;
+  NEW.speaks_a2a := servers < total OR total = 0;
+  RETURN NEW;
+END $$;

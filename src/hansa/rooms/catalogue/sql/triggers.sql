@@ -43,3 +43,6 @@ CREATE OR REPLACE TRIGGER catalogue_card_count_changed AFTER UPDATE OF is_active
 
 CREATE OR REPLACE TRIGGER catalogue_card_imported AFTER UPDATE OF mcp_name ON catalogue_card FOR EACH ROW
   WHEN (NEW.mcp_name IS NOT NULL) EXECUTE FUNCTION catalogue_plan_imported();
+
+CREATE OR REPLACE TRIGGER catalogue_card_protocols BEFORE INSERT OR UPDATE OF card_data ON catalogue_card
+  FOR EACH ROW EXECUTE FUNCTION catalogue_mark_protocols();
