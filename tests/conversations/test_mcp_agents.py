@@ -777,6 +777,30 @@ async def test_the_sdk_finds_the_price_and_pays_under_the_intent(
         assert (bought.is_error, bought.structured_content["result"]["status"]) == (False, "settled")
 
 
+async def test_numbers_of_many_digits_go_to_the_agent_and_come_back(
+    world: World, free: TestAgent, paid: TestAgent, caller: TestAgent
+):
+    large = 10**60
+
+    async def large_answer(_: dict[str, str], call: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
+        return 200, {}, {"jsonrpc": "2.0", "id": call["id"], "result": {"n": large}}
+
+    world.answer = large_answer
+    for client in (world.anyone(free), world.caller(free, caller)):
+        result = await client.done("chat", message="hi", data={"n": large})
+        assert result["answer"]["result"]["n"] == large
+    client = world.caller(paid, caller)
+    intent = (await client.done("chat", message="hi", data={"n": large}))["intent"]
+    bought = await client.done("chat", message="hi", data={"n": large}, hansa_intent=intent)
+    assert bought["status"] == "settled"
+    assert [call["params"]["message"]["parts"][1]["data"]["n"] for call in world.calls] == [large] * 3
+    fields = {"n": {"type": "integer", "maximum": 10**30}, "list": {"uniqueItems": True}}
+    schema = {"type": "object", "properties": fields}
+    agent = await world.hosted(skills=[{**skill("count"), "input_schema": schema}])
+    assert (await world.anyone(agent).refused("count", n=large))["status"] == 422
+    assert (await world.anyone(agent).done("count", n=5, list=[large, 5]))["status"] == "delivered"
+
+
 async def listing_card(registry: TestRegistry) -> str:
     """The id of a card without an agent."""
     owner = await registry.developer()
