@@ -136,7 +136,7 @@ class PersonAtBrowser:
     async def send(self, other: "PersonAtBrowser", amount: str) -> None:
         """Units after a dry run, confirmed by a double click."""
         await self.page.goto(f"{self.base}/wallet/send")
-        await self.page.get_by_label("DID of the receiver").fill(other.agent.did)
+        await self.page.get_by_label("Receiver", exact=True).fill(other.agent.did)
         await self.page.get_by_label("Amount in AVT").fill(amount)
         await self.press("Check", "Confirm the transfer")
         await self.page.get_by_role("button", name=f"Send {amount} AVT").dblclick()

@@ -121,7 +121,7 @@ async def test_units_are_sent_after_a_dry_run_with_the_keyboard_alone(registry: 
     agent, payee = await developer.agent(), await registry.agent(name="Receiver")
     page = await logged_in(visit, developer, viewport=SIZES["telephone"])
     await page.goto(f"/account/agents/{agent.did}/wallet/send")
-    await page.get_by_label("DID of the receiver").focus()
+    await page.get_by_label("Receiver", exact=True).focus()
     await page.keyboard.type(payee.did)
     await page.keyboard.press("Tab")
     await page.keyboard.type("ten")

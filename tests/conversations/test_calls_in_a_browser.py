@@ -156,3 +156,47 @@ async def test_a_hostile_answer_is_text(service: Service, browser: BrowserOf):
     await browser.send(CALL, message="good morning")
     assert "<script>alert" not in browser.text
     assert "\u202e" not in browser.text.replace("\\u202e", "")
+
+
+async def test_a_handle_names_the_receiver_and_latest_parties_are_suggested_by_name(
+    service: Service, browser: BrowserOf, payer: TestAgent
+):
+    seller = service.payments.service
+    registry = seller.registry
+    handle = (await registry.get(f"/agent-cards/{seller.did}")).json()["human_readable_id"]
+    send = f"/account/agents/{payer.did}/wallet/send"
+    await browser.open(send)
+    assert f'<option value="{seller.did}"' not in browser.text
+    await browser.send(f"{send}/check", receiver=handle, amount="1")
+    assert dict(browser.form(send).fields)["receiver"] == seller.did
+    await browser.send(send)
+    assert await payer.balance() == "98.995"
+    for page in (
+        send,
+        f"/account/agents/{payer.did}/contracts/new",
+        f"/account/agents/{payer.did}/disputes/new",
+    ):
+        await browser.open(page)
+        assert f'<option value="{seller.did}" label="Service"' in browser.text, page
+    await browser.open(send)
+    refused = await browser.send(f"{send}/check", receiver="nobody/knows", amount="1")
+    assert (refused.status_code, 'id="receiver-trouble"' in browser.text) == (404, True)
+
+
+async def test_an_agent_of_any_registry_stands_with_the_name_on_its_card(
+    service: Service, browser: BrowserOf, payer: TestAgent
+):
+    await payer.transfer(service.payments.service, "1")
+    await browser.open(f"/account/agents/{payer.did}/wallet/statement")
+    (name,) = set(re.findall(r'<span class="name"><bdi>(Service)</bdi></span>', browser.text))
+    assert name == "Service"
+    assert "data-of" not in browser.text
+    await payer.registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE catalogue_card SET name = '<b>Mirrored</b>', source_registry = 'elsewhere', developer_id = NULL"
+            " WHERE did = $1",
+            service.payments.service.did,
+        )
+    )
+    await browser.open(f"/account/agents/{payer.did}/wallet/statement")
+    assert "<bdi>&lt;b&gt;Mirrored&lt;/b&gt;</bdi>" in browser.text

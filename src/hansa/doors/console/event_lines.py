@@ -10,9 +10,8 @@ import msgspec
 from pydantic import Field
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
-from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.lazy_model import LazyModel
-from hansa.rooms import catalogue, journal
+from hansa.rooms import journal
 
 from .event_sentences import Piece, sentence_of, title_of
 
@@ -120,13 +119,9 @@ def events_address(**filters: str | None) -> str:
     return f"/events?{given}" if given else "/events"
 
 
-async def named_lines(
-    db: Database, events: Sequence[journal.EventRecord]
-) -> tuple[list[EventLine], dict[str, str]]:
-    """The lines of a list, and the names of the agents in them by DID."""
-    lines = [EventLine.of(event) for event in events]
-    dids = sorted({piece.text for line in lines for piece in line.sentence if piece.kind == "party"})
-    return lines, await db.read(lambda tx: catalogue.names_of_agents(tx, dids))
+def lines_of(events: Sequence[journal.EventRecord]) -> list[EventLine]:
+    """The lines of a list."""
+    return [EventLine.of(event) for event in events]
 
 
 def _transaction(data: dict[str, Any]) -> str | None:

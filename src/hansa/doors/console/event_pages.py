@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Send
 
-from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, named_lines
+from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.rendering import both_forms, page_or_json, wants_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
@@ -25,7 +25,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, format_amount
-from hansa.rooms import catalogue, journal
+from hansa.rooms import journal
 
 PAGE_SIZE = 50
 BIGINT_MAX = 2**63 - 1
@@ -103,14 +103,12 @@ async def show_events(
     )
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
     filters = {"type": query.event_type, "did": query.did, "entries": "true" if with_entries else None}
-    lines, names = ([], {}) if wants_json(request) else await named_lines(db, found.events)
     older = found.older and events_address(**filters, before=found.older)
     return page_or_json(
         request,
         "events.html",
         found,
-        lines=lines,
-        names=names,
+        lines=lines_of(found.events),
         sentences=SENTENCES,
         left_out=query.left_out,
         everything=events_address(did=query.did, entries="true") if is_folded else None,
@@ -152,8 +150,7 @@ async def show_event(
     if event is None:
         raise EventUnknown
     record = journal.EventRecord.model_validate(event)
-    names = (await named_lines(db, [record]))[1]
-    return page_or_json(request, "event.html", record, event=EventDetails.of(record), names=names)
+    return page_or_json(request, "event.html", record, event=EventDetails.of(record))
 
 
 @both_forms(router, "/transactions/tx-{tx_id:int}")
@@ -167,8 +164,7 @@ async def show_transaction(
         raise TransactionUnknown
     found = _transaction(tx_id, events)
     movement, details = events[0].data, [EventDetails.of(event) for event in found.events]
-    accounts = sorted({entry["account"] for entry in movement["entries"]})
-    lines, names = ([], {}) if wants_json(request) else await named_lines(db, found.events)
+    lines = lines_of(found.events)
     others = [line for line in lines if line.event_type not in ENTRIES_OF_THE_LEDGER]
     return page_or_json(
         request,
@@ -183,7 +179,6 @@ async def show_transaction(
         ),
         timestamp=events[0].timestamp,
         lines=lines,
-        names={**await db.read(lambda tx: catalogue.names_of_agents(tx, accounts)), **names},
     )
 
 

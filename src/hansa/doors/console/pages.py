@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
-from hansa.doors.console.event_lines import EventsOut, named_lines
+from hansa.doors.console.event_lines import EventsOut, lines_of
 from hansa.doors.console.event_pages import Ledger
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.first_steps import first_steps
@@ -82,7 +82,6 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config, ledg
     watch = await auditor.watch_supply(db)
     newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, newest, ledger)))
-    lines, names = await named_lines(db, found.events)
     chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     supply = watch.supply
     figures = [
@@ -100,8 +99,7 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config, ledg
         watch=watch,
         figures=figures,
         chain=chain,
-        lines=lines,
-        names=names,
+        lines=lines_of(found.events),
         sentences=SENTENCES,
         left_out=ENTRIES_OF_THE_LEDGER,
     )

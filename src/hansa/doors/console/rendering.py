@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from html import unescape
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
@@ -16,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pydantic import BaseModel
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors.console.identity import avatar, chip, short_did, system_name
@@ -23,9 +25,11 @@ from hansa.doors.console.navigation import EXPLORER
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
 from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
+from hansa.rooms import catalogue
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -45,6 +49,8 @@ NARROW_NO_BREAK_SPACE = "\u202f"
 _AGES = re.compile(
     rb'(?P<before><time datetime="(?P<moment>[^"]+)" title="[^"]+">)[^<]+ ago(?P<after></time>)', re.ASCII
 )
+# What the macro `party` of parts.html writes, and nothing else does.
+_UNNAMED = re.compile(rb'<span class="name" data-of="([^"]*)"></span>')
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
@@ -55,10 +61,35 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
     headers = {**PAGE_HEADERS, "Vary": "Accept-Encoding"}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    if accepts_gzip(request.headers):
-        text = b"".join(packed_page(text))
-        headers["Content-Encoding"] = "gzip"
-    return HTMLResponse(text, status_code=status, headers=headers)
+    return NamedPage(text, status_code=status, headers=headers)
+
+
+class NamedPage(HTMLResponse):
+    """A page that gets the names of the agents on it before it is sent, in one statement; compressed where the reader takes that."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Fill the names in, and send the page."""
+        request = Request(scope)
+        self.body = await with_names(runtime_of(request).database, bytes(self.body))
+        if accepts_gzip(request.headers):
+            self.body = b"".join(packed_page(self.body))
+            self.headers["Content-Encoding"] = "gzip"
+        self.headers["Content-Length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+async def with_names(database: Database, text: bytes) -> bytes:
+    """A page with the name on its card beside each agent, where this registry knows the card."""
+    dids = {unescape(found.decode()) for found in _UNNAMED.findall(text)}
+    if not dids:
+        return text
+    names = await database.read(lambda tx: catalogue.names_by_did(tx, sorted(dids)))
+
+    def named(found: re.Match[bytes]) -> bytes:
+        name = names.get(unescape(found[1].decode()))
+        return b"" if name is None else f'<span class="name">{theirs(name)}</span>'.encode()
+
+    return _UNNAMED.sub(named, text)
 
 
 async def rendered_in_steps(request: Request, template: str, **content: Any) -> bytes:

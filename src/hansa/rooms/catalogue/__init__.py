@@ -29,6 +29,7 @@ from .reading import (
     mirrored_homes,
     mirrored_statuses,
     name_of_agent,
+    names_by_did,
     names_of_agents,
     other_agents_of_owner,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "mirrored_homes",
     "mirrored_statuses",
     "name_of_agent",
+    "names_by_did",
     "names_of_agents",
     "newest_position",
     "note_heartbeat",

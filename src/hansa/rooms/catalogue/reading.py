@@ -50,6 +50,11 @@ async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return await store.names_of_agents(tx, dids)
 
 
+async def names_by_did(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the cards of agents of any registry, by DID; without those whose card is unknown here, or erased."""
+    return await store.names_by_did(tx, dids)
+
+
 async def other_agents_of_owner(tx: Tx, card: Card, limit: int) -> list[CardName]:
     """The newest listed agents of the developer who owns this card, without its own; empty for a mirrored card."""
     if card.developer_id is None:

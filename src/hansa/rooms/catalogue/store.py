@@ -86,6 +86,11 @@ _NAMES_OF_AGENTS = """
 SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND source_registry IS NULL AND NOT is_erased
 """
 
+# An own card comes last: it wins over the copy that a peer sent.
+_NAMES_BY_DID = """
+SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND NOT is_erased ORDER BY source_registry IS NULL
+"""
+
 _OTHERS_OF_OWNER = """
 SELECT did, id AS card_id, name FROM catalogue_card
 WHERE developer_id = $1 AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
@@ -212,6 +217,11 @@ async def names_of_agents(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     """The names on the cards of these own agents, by DID."""
     rows = await tx.fetch(_NAMES_OF_AGENTS, dids)
     return {row["did"]: row["name"] for row in rows}
+
+
+async def names_by_did(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The names on the own and mirrored cards of these agents, by DID."""
+    return {row["did"]: row["name"] for row in await tx.fetch(_NAMES_BY_DID, dids)}
 
 
 async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -> list[CardName]:

@@ -1,6 +1,5 @@
 """Disputes for administrators of enforcement: the facts, the outcome that they give, and the ruling beside it."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from fastapi import Depends, Path, Query, Request
@@ -11,7 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import catalogue, commerce, federation, ledger
+from hansa.rooms import commerce, federation, ledger
 
 from .pages import (
     SHOWN,
@@ -103,9 +102,8 @@ async def preview_ruling(
         ordered = commerce.Ordered(dispute_id, body.decision())
         after = await commerce.rule(tx, sender.person.developer, ordered, slash_bond, settings)
         held = await ledger.balances_of(tx, parties)
-        names = await catalogue.names_of_agents(tx, parties)
         changes = [_whole(held[did]) - _whole(before[did]) if did in before else None for did in parties]
-        raise _TakenBack(commerce.DisputeOut.of(after), changes, names)
+        raise _TakenBack(commerce.DisputeOut.of(after), changes)
 
     try:
         await db.transaction(tried)
@@ -120,7 +118,6 @@ async def preview_ruling(
             section=f"/administration/disputes/{dispute_id}",
             after=effects.after,
             changes=list(zip(roles, parties, effects.changes, strict=True)),
-            names=effects.names,
             currency=settings.settlement_currency,
         )
     except Refused as refusal:
@@ -162,11 +159,9 @@ def _whole(balance: ledger.Balance) -> int:
 class _TakenBack(Exception):
     """Ends the transaction of a preview; `changes` are those of all units of each party, None for an account of a peer."""
 
-    def __init__(
-        self, after: commerce.DisputeOut, changes: list[int | None], names: Mapping[str, str]
-    ) -> None:
+    def __init__(self, after: commerce.DisputeOut, changes: list[int | None]) -> None:
         super().__init__()
-        self.after, self.changes, self.names = after, changes, names
+        self.after, self.changes = after, changes
 
 
 def _refused(

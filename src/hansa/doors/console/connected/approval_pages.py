@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents, catalogue
+from hansa.rooms import agents
 
 router = APIRouter(
     prefix="/account/approvals",
@@ -36,13 +36,7 @@ INBOX_SHOWN = 100
 @router.get("")
 async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """Payments of all own agents that wait for a decision, then those that were decided."""
-
-    async def read(tx: Tx) -> tuple[list[tuple[str, agents.Approval]], int, dict[str, str]]:
-        found, waiting = await agents.approval_inbox(tx, person.developer, INBOX_SHOWN)
-        parties = {did for agent, approval in found for did in (agent, approval.payee)}
-        return found, waiting, await catalogue.names_of_agents(tx, sorted(parties))
-
-    found, waiting, names = await db.read(read)
+    found, waiting = await db.read(lambda tx: agents.approval_inbox(tx, person.developer, INBOX_SHOWN))
     currency = runtime_of(request).settings.settlement_currency
     return account_page(
         request,
@@ -50,7 +44,6 @@ async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HT
         person,
         approvals=[agents.SpendApprovalOut.of(approval, did, currency) for did, approval in found],
         waiting=waiting,
-        names=names,
     )
 
 
@@ -101,11 +94,7 @@ async def _page(
     *,
     status: int = 200,
 ) -> HTMLResponse:
-    async def read(tx: Tx) -> tuple[str, agents.Approval, dict[str, str]]:
-        did, approval = await agents.own_approval(tx, person.developer, approval_id)
-        return did, approval, await catalogue.names_of_agents(tx, [did, approval.payee])
-
-    did, approval, names = await db.read(read)
+    did, approval = await db.read(lambda tx: agents.own_approval(tx, person.developer, approval_id))
     currency = runtime_of(request).settings.settlement_currency
     return account_page(
         request,
@@ -114,7 +103,6 @@ async def _page(
         form,
         status=status,
         did=did,
-        names=names,
         approval=agents.SpendApprovalOut.of(approval, did, currency),
         operation=approval.operation,
         done=request.query_params.get("done", ""),

@@ -10,12 +10,14 @@ from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedIn
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
 from .acting import ApiAnswer, act_as
 from .pages import ACTS, READS, MyDid, agent_page, own_agent
-from .send_pages import SEND, name_of_receiver
+from .picker import suggestions, with_dids
+from .send_pages import SEND
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -46,7 +48,7 @@ async def show_authorize(
     """The form; `payee` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("payee", request.query_params.get("payee", ""))])
-    return _form(request, person, agent, form, settings)
+    return await _form(request, person, agent, form, db, settings=settings)
 
 
 @router.post("/account/agents/{did}/wallet/tokens/check", dependencies=ACTS)
@@ -54,14 +56,14 @@ async def check_authorize(
     did: MyDid, sender: Act, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The dry run: a transfer of the amount to the payee, as the token would pay it. Nothing is authorized or moved."""
-    agent = await own_agent(db, sender.person, did)
+    agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "payee")
     order = _order(sender.form)
     dry_run = {"receiver_did": order["target_agent_did"], "amount": order["amount"], "dry_run": True}
     if "approval_id" in order:
         dry_run["approval_id"] = order["approval_id"]
     answer = await act_as(request, sender, did, SEND, dry_run)
     if answer.is_refused:
-        return _refused(request, sender, agent, answer, settings)
+        return await _refused(request, sender, agent, answer, db, settings=settings)
     return agent_page(
         request,
         "wallet/authorize-confirm.html",
@@ -69,7 +71,6 @@ async def check_authorize(
         agent,
         sender.form,
         plan=answer.document,
-        payee=await name_of_receiver(db, order["target_agent_did"]),
         valid_for=VALID_FOR.get(sender.form.value("ttl"), sender.form.value("ttl")),
     )
 
@@ -80,7 +81,7 @@ async def authorize(did: MyDid, sender: Act, request: Request, db: Db, settings:
     agent = await own_agent(db, sender.person, did)
     answer = await act_as(request, sender, did, AUTHORIZE, _order(sender.form))
     if answer.is_refused:
-        return _refused(request, sender, agent, answer, settings)
+        return await _refused(request, sender, agent, answer, db, settings=settings)
     return agent_page(
         request,
         "wallet/authorized.html",
@@ -104,22 +105,29 @@ def _order(form: SentForm) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value != "" or name in required}
 
 
-def _refused(
-    request: Request, sender: Acting, agent: agents.OwnedAgent, answer: ApiAnswer, settings: Settings
+async def _refused(
+    request: Request,
+    sender: Acting,
+    agent: agents.OwnedAgent,
+    answer: ApiAnswer,
+    db: Database,
+    *,
+    settings: Settings,
 ) -> HTMLResponse:
     form = answer.on(sender.form, **MEMBERS)
     if field := FIELD_OF_CODE.get(answer.code):
         form = SentForm(form.fields, {field: answer.document["detail"]}, form.message)
-    return _form(request, sender.person, agent, form, settings, status=answer.status)
+    return await _form(request, sender.person, agent, form, db, settings=settings, status=answer.status)
 
 
-def _form(
+async def _form(
     request: Request,
     person: SignedIn,
     agent: agents.OwnedAgent,
     form: SentForm,
-    settings: Settings,
+    db: Database,
     *,
+    settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
     return agent_page(
@@ -131,4 +139,5 @@ def _form(
         status=status,
         lifetimes=list(VALID_FOR.items()),
         currency=settings.settlement_currency,
+        suggested=await suggestions(db, person, agent.did),
     )

@@ -146,7 +146,6 @@ def _awaiting(
         currency=callee.card.settlement_currency,
         action=PAGE,
         kept=("agent", "payer", "message", "amount"),
-        names={callee.card.did: callee.card.name},
         verb="call",
     )
 

@@ -19,6 +19,7 @@ from hansa.rooms import agents, commerce
 
 from .acting import act_as
 from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
+from .picker import suggestions, with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -115,18 +116,25 @@ async def show_proposal(did: MyDid, person: SignedInPerson, request: Request, db
     """The form of a proposal; `provider` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
-    return agent_page(request, "agreements/propose.html", person, agent, form)
+    suggested = await suggestions(db, person, did)
+    return agent_page(request, "agreements/propose.html", person, agent, form, suggested=suggested)
 
 
 @router.post("/account/agents/{did}/contracts", dependencies=ACTS)
 async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """Propose a contract."""
-    agent = await own_agent(db, sender.person, did)
+    agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "provider_did")
     answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
     if answer.is_refused:
         refused = answer.on(sender.form)
         return agent_page(
-            request, "agreements/propose.html", sender.person, agent, refused, status=answer.status
+            request,
+            "agreements/propose.html",
+            sender.person,
+            agent,
+            refused,
+            status=answer.status,
+            suggested=await suggestions(db, sender.person, did),
         )
     return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
 

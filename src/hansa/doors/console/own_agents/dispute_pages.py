@@ -15,6 +15,7 @@ from hansa.rooms import agents, commerce, federation
 
 from .acting import act_as
 from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
+from .picker import suggestions, with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -52,18 +53,25 @@ async def show_complaint(did: MyDid, person: SignedInPerson, request: Request, d
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
     form = SentForm([(name, request.query_params.get(name, "")) for name in names])
-    return agent_page(request, "agreements/complain.html", person, agent, form)
+    suggested = await suggestions(db, person, did)
+    return agent_page(request, "agreements/complain.html", person, agent, form, suggested=suggested)
 
 
 @router.post("/account/agents/{did}/disputes", dependencies=ACTS)
 async def file_dispute(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
     """File a dispute."""
-    agent = await own_agent(db, sender.person, did)
+    agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "defendant_did")
     answer = await act_as(request, sender, did, DISPUTES, _complaint(sender.form))
     if answer.is_refused:
         refused = answer.on(sender.form)
         return agent_page(
-            request, "agreements/complain.html", sender.person, agent, refused, status=answer.status
+            request,
+            "agreements/complain.html",
+            sender.person,
+            agent,
+            refused,
+            status=answer.status,
+            suggested=await suggestions(db, sender.person, did),
         )
     return see_other(address_of(did, f"disputes/{answer.document['id']}", "filed"))
 

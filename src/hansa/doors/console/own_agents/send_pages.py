@@ -5,16 +5,17 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, see_other
+from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, see_other
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
-from hansa.rooms import agents, catalogue
+from hansa.rooms import agents
 
 from .acting import ApiAnswer, act_as, approve_first
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
+from .picker import suggestions, with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -29,17 +30,16 @@ async def show_send(
     """The form; `receiver` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("receiver", request.query_params.get("receiver", ""))])
-    return agent_page(request, "wallet/send.html", person, agent, form, currency=settings.settlement_currency)
+    return await _form(request, person, agent, form, db, settings=settings)
 
 
 @router.post("/account/agents/{did}/wallet/send/check", dependencies=ACTS)
 async def check_send(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """The dry run: nothing is moved."""
-    agent = await own_agent(db, sender.person, did)
+    agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "receiver")
     answer = await act_as(request, sender, did, SEND, {**_body(sender.form), "dry_run": True})
     if answer.is_refused:
-        return _refused(request, sender, agent, answer, settings)
-    receiver = await name_of_receiver(db, sender.form.value("receiver"))
+        return await _refused(request, sender, agent, answer, db, settings=settings)
     return agent_page(
         request,
         "wallet/send-confirm.html",
@@ -47,7 +47,6 @@ async def check_send(did: MyDid, sender: Act, request: Request, db: Db, settings
         agent,
         sender.form,
         plan=answer.document,
-        receiver=receiver,
     )
 
 
@@ -58,10 +57,9 @@ async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Conf
     await approve_first(request, sender, did)
     answer = await act_as(request, sender, did, SEND, _body(sender.form))
     if answer.is_refused:
-        return _refused(request, sender, agent, answer, settings)
+        return await _refused(request, sender, agent, answer, db, settings=settings)
     if answer.awaits_owner:
         receiver = sender.form.value("receiver").strip()
-        name = await name_of_receiver(db, receiver)
         return agent_page(
             request,
             "own_agents/approve-and-pay.html",
@@ -75,7 +73,6 @@ async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Conf
             currency=settings.settlement_currency,
             action=request.url.path,
             kept=("receiver", "amount", "memo"),
-            names={receiver: name} if name else {},
             verb="send",
         )
     return see_other(address_of(did, "wallet", "sent"))
@@ -92,26 +89,40 @@ def _body(form: SentForm) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value or name not in optional}
 
 
-def _refused(
-    request: Request, sender: Acting, agent: agents.OwnedAgent, answer: ApiAnswer, settings: Settings
+async def _refused(
+    request: Request,
+    sender: Acting,
+    agent: agents.OwnedAgent,
+    answer: ApiAnswer,
+    db: Database,
+    *,
+    settings: Settings,
 ) -> HTMLResponse:
     form = answer.on(sender.form, **MEMBERS)
     if answer.code in {"ACCOUNT_UNKNOWN", "SELF_TRANSFER", "SYSTEM_ACCOUNT", "ACCOUNT_REVOKED"}:
         form = SentForm(form.fields, {"receiver": answer.document["detail"]}, form.message)
     if answer.code == "INSUFFICIENT_BALANCE":
         form = SentForm(form.fields, {"amount": answer.document["detail"]}, form.message)
+    return await _form(request, sender.person, agent, form, db, settings=settings, status=answer.status)
+
+
+async def _form(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    db: Database,
+    *,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
     return agent_page(
         request,
         "wallet/send.html",
-        sender.person,
+        person,
         agent,
         form,
-        status=answer.status,
+        status=status,
         currency=settings.settlement_currency,
+        suggested=await suggestions(db, person, agent.did),
     )
-
-
-async def name_of_receiver(db: Database, did: str) -> str | None:
-    """The name on the card of the receiver, where it has one here."""
-    names = await db.read(lambda tx: catalogue.names_of_agents(tx, [did.strip()]))
-    return names.get(did.strip())

@@ -1,0 +1,50 @@
+"""Fields that name an agent: they take its handle for its DID, and suggest own agents and those of the latest payments.
+
+`static/picker.js` adds what the catalogue finds for the text in the field.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hansa.doors.console.access import Acting, SentForm, SignedIn
+from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.rooms import agents, catalogue, ledger
+
+OWN_SUGGESTED, LINES_READ = 20, 50
+Suggestions = Sequence[tuple[str, str]]
+
+
+async def with_dids(db: Database, sender: Acting, *names: str) -> Acting:
+    """The form with the DID in each of these fields that holds the handle of an agent; other texts stay, for the API to refuse."""
+    handles = {name: sender.form.value(name).strip() for name in names}
+    handles = {name: text for name, text in handles.items() if "/" in text and not text.startswith("did:")}
+
+    async def read(tx: Tx) -> dict[str, str]:
+        found = {}
+        for name, handle in handles.items():
+            try:
+                card = await catalogue.card_called(tx, handle)
+            except catalogue.CardUnknown:
+                continue
+            if card.did is not None:
+                found[name] = card.did
+        return found
+
+    dids = await db.read(read) if handles else {}
+    fields = [(name, dids.get(name, value)) for name, value in sender.form.fields]
+    return replace(sender, form=SentForm(fields, sender.form.errors, sender.form.message))
+
+
+async def suggestions(db: Database, person: SignedIn, did: str) -> Suggestions:
+    """DIDs with names: the other own agents, then those that this agent paid or was paid by last."""
+
+    async def read(tx: Tx) -> list[tuple[str, str]]:
+        owned, _ = await agents.page_of_developer(tx, person.developer.id, limit=OWN_SUGGESTED, offset=0)
+        lines, _ = await ledger.lines_of(tx, did, ledger.StatementFilter(LINES_READ))
+        others = [line.counterparty for line in lines if line.counterparty]
+        known = {one.did: one.name for one in owned if one.status == "active" and one.did != did}
+        met = [one for one in dict.fromkeys(others) if one not in known]
+        names = await catalogue.names_by_did(tx, met)
+        return [*known.items(), *((one, names[one]) for one in met if one in names)]
+
+    return await db.read(read)
