@@ -89,7 +89,7 @@ async def _search_in_turns(
     for _ in range(PERIODIC_TASKS):
         for name, (script, *arguments) in runs.items():
             before = used_by(service.pid)
-            driven = await drive(script, service.url, *arguments, connections=CONNECTIONS, seconds=seconds)
+            driven = await drive(str(script), service.url, *arguments, connections=CONNECTIONS, seconds=seconds)
             figures.books_are_sound &= driven.refused == 0
             used[name].append((used_by(service.pid) - before) * 1000 / driven.answered)
             rates[name].append(driven.per_second)
@@ -130,7 +130,8 @@ async def _loaded(http: httpx2.AsyncClient, token: str) -> None:
 
 async def _buy_in_turns(http: httpx2.AsyncClient, tokens: list[str], payee: str, figures: Figures) -> None:
     """One purchase by the tool, one by the route, and again."""
-    by_tool, by_route = [], []
+    by_tool: list[float] = []
+    by_route: list[float] = []
     for number in range(PURCHASES):
         headers = _of(tokens[number // PURCHASES_OF_A_PAYER])
         asked = {"agent": payee, "message": f"message {number}"}
