@@ -89,7 +89,9 @@ async def _search_in_turns(
     for _ in range(PERIODIC_TASKS):
         for name, (script, *arguments) in runs.items():
             before = used_by(service.pid)
-            driven = await drive(str(script), service.url, *arguments, connections=CONNECTIONS, seconds=seconds)
+            driven = await drive(
+                str(script), service.url, *arguments, connections=CONNECTIONS, seconds=seconds
+            )
             figures.books_are_sound &= driven.refused == 0
             used[name].append((used_by(service.pid) - before) * 1000 / driven.answered)
             rates[name].append(driven.per_second)
