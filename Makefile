@@ -86,7 +86,7 @@ client-wheel: setup ## build the distribution hansa-client into dist/
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./client
 	@ls dist/hansa_client-*.whl
 
-pictures: browser ## take the pictures of the README anew
+pictures: browser ## take the pictures of the README and of the guides anew
 	$(BIN)/python -m tests.browser.pictures
 
 lighthouse: browser ## judge pages by Lighthouse as a slow telephone loads them; each category has to reach 95

@@ -1,4 +1,4 @@
-"""Takes the pictures of the README anew: `make pictures`. The registry in them is one that `hansa demo` has filled."""
+"""Takes the pictures of the README and of the guides anew: `make pictures`. The registry in them is one that `hansa demo` has filled."""
 
 import asyncio
 import os
@@ -9,13 +9,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
+import httpx2
 from playwright.async_api import Browser, Page, async_playwright
 
+from hansa.doors.console.style_sheets import STATIC
+from hansa_client import AsyncRegistry
 from tests.browser import chromium
+from tests.connections import REDIRECT, pkce
+from tests.registry import PASSWORD, card_of
 
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
+OF_GUIDES = STATIC / "guides"
+PERSON = "ada@example.org"
 DESK = {"width": 1120, "height": 860}
+LONG = {"width": 1120, "height": 1440}
 TELEPHONE = {"width": 390, "height": 844}
 HANSA = [sys.executable, "-m", "hansa.doors.operate"]
 BYTES_MAX = 200_000
@@ -29,7 +38,11 @@ class Picture:
     path: str
     size: dict[str, int]
     scheme: str = "light"
+    folder: Path = PICTURES
 
+
+CONSENT = "consent"
+"""Place of the page on which a person allows a client."""
 
 PICTURES_TAKEN = (
     Picture("front", "/", DESK),
@@ -40,6 +53,8 @@ PICTURES_TAKEN = (
     Picture("agent-signed", "agent#signed-title", DESK, "dark"),
     Picture("agent-phone", "agent", TELEPHONE),
     Picture("docs", "/docs/try", DESK),
+    Picture("connect", "/connect", DESK, folder=OF_GUIDES),
+    Picture("consent", CONSENT, LONG, folder=OF_GUIDES),
 )
 
 
@@ -59,13 +74,48 @@ async def take(browser: Browser, address: str, picture: Picture) -> None:
         base_url=address, viewport=picture.size, color_scheme=picture.scheme, reduced_motion="reduce"
     )
     page = await context.new_page()
-    await open_page(page, picture.path)
+    if picture.path == CONSENT:
+        await open_consent(page, address)
+    else:
+        await open_page(page, picture.path)
     await page.wait_for_load_state("networkidle")
-    file = PICTURES / f"{picture.name}.png"
+    file = picture.folder / f"{picture.name}.png"
     await page.screenshot(path=file)
     await context.close()
     print(f"{file.name}: {file.stat().st_size} bytes")
     assert file.stat().st_size < BYTES_MAX
+
+
+async def join(address: str) -> None:
+    """Register a person with an agent."""
+    async with AsyncRegistry(address) as registry:
+        await registry.accounts.register("Ada", PERSON, PASSWORD, accept_terms=True, is_of_age=True)
+        await registry.accounts.login(PERSON, PASSWORD)
+        await registry.agents.create(card=card_of(name="Shopper"))
+
+
+async def open_consent(page: Page, address: str) -> None:
+    """Log in at the request of a client, and choose what it may do. The person is new, so no other picture shows her agent."""
+    await join(address)
+    async with httpx2.AsyncClient(base_url=address, trust_env=False) as http:
+        client = {"redirect_uris": [REDIRECT], "client_name": "Claude Code"}
+        registered = (await http.post("/oauth/register", json=client)).json()
+    request = {
+        "response_type": "code",
+        "client_id": registered["client_id"],
+        "redirect_uri": REDIRECT,
+        "code_challenge": pkce()[1],
+        "code_challenge_method": "S256",
+        "state": "1",
+        "scope": "mcp:read wallet:read wallet:pay",
+        "resource": f"{address}/mcp",
+    }
+    await page.goto(f"/oauth/authorize?{urlencode(request)}")
+    await page.get_by_label("E-mail address").fill(PERSON)
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await page.get_by_label("wallet:pay").check()
+    await page.get_by_label("Agent for which it acts").select_option(index=1)
 
 
 async def open_page(page: Page, path: str) -> None:

@@ -29,13 +29,22 @@ async def test_every_link_of_a_guide_leads_to_a_page_and_a_heading(registry: Tes
         read = ReadPage(str(guide.body))
         for address in read.addresses:
             path, _, fragment = address.partition("#")
-            if not path.startswith("https://"):
+            if not path.startswith(("https://", "/static/")):
                 assert (own, address, (path or own) in pages) == (own, address, True)
                 target = str(pages[path or own].body)
                 assert (own, address, not fragment or f'id="{fragment}"' in target) == (own, address, True)
         answer = await registry.http.get(own)
         assert (own, answer.status_code) == (own, 200)
         assert str(guide.body).replace("127.0.0.1:8000", "") in answer.text.replace("127.0.0.1:8000", "")
+
+
+async def test_every_picture_of_a_guide_is_a_file_of_the_console_and_has_a_text(registry: TestRegistry):
+    page = (await registry.http.get("/guides/connect-ai-clients")).text
+    pictures = dict(re.findall(r'<img src="([^"]*)" alt="([^"]*)" loading="lazy"', page))
+    assert {*pictures} == {"/static/guides/connect.png", "/static/guides/consent.png"}
+    for address, text in pictures.items():
+        answer = await registry.http.get(address)
+        assert (answer.status_code, answer.headers["content-type"], bool(text)) == (200, "image/png", True)
 
 
 async def test_commands_of_a_guide_are_shown_as_they_stand_in_the_file(registry: TestRegistry):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 CHANGELOG = "CHANGELOG"
+STATIC_PLACE = "console/static/"
 EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -167,9 +168,15 @@ def _body(tokens: Sequence["Token"]) -> Markup:
 
 
 def _linked(children: Sequence["Token"]) -> list["Token"]:
-    """The same with links to pages of this registry; links that lead nowhere here are removed, their text stays."""
+    """The same with links to pages of this registry; links that lead nowhere here are removed, their text stays.
+
+    A picture is a file of the console, named in the guide by its path in the checkout.
+    """
     linked, open_links = [], []
     for token in children:
+        if token.type == "image":
+            token.attrSet("src", f"/static/{str(token.attrGet('src')).partition(STATIC_PLACE)[2]}")
+            token.attrSet("loading", "lazy")
         if token.type == "link_open":
             target = _target(str(token.attrGet("href")))
             open_links.append(target is not None)
