@@ -12,16 +12,15 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from hansa.doors.http.admission import Admission
-from hansa.doors.http.connection.bounds import ConnectionBounds
+from hansa.doors.http.connection.bounds import ADDRESSES_TO_FILL, ConnectionBounds, UnsentAnswers
 from hansa.doors.http.connection.budgets import BUDGETS, SEARCHES, UNCOUNTED, Admissions, Budgets
 from hansa.doors.http.connection.http_connections import (
+    LONG_ANSWER_BYTES,
     SENT_AHEAD_MAX,
     AdmittedRequest,
     ConnectionProtocol,
 )
-from hansa.doors.http.connection.long_answers import LONG_ANSWER_BYTES
 from hansa.doors.http.connection.per_address import AddressCounts
-from hansa.doors.http.connection.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.http.direct_request import SEND_WHOLE
 from hansa.doors.reference_map import empty_app, entrances
 from tests.doors.wires import Lagging, listen_with

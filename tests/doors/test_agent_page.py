@@ -12,8 +12,15 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
-from hansa.doors.console.agent_page import AgentPage, export_path_of, path_of
-from hansa.doors.console.call_snippets import interfaces_of, payment_steps, snippets_of, wallet_step
+from hansa.doors.console.agent_page import (
+    AgentPage,
+    export_path_of,
+    interfaces_of,
+    path_of,
+    payment_steps,
+    snippets_of,
+    wallet_step,
+)
 from hansa.doors.console.prices import price_of
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke

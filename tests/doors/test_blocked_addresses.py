@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from hansa.doors.http.admission import Admission
+from hansa.doors.http.connection.acceptor import RefusedSockets
 from hansa.doors.http.connection.bounds import ConnectionBounds
 from hansa.doors.http.connection.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.connection.per_address import (
@@ -22,7 +23,6 @@ from hansa.doors.http.connection.per_address import (
     SOCKETS_SPARE,
     AddressCounts,
 )
-from hansa.doors.http.connection.refused_sockets import RefusedSockets
 from hansa.doors.http.connection.websockets import FRAMES_SPARE, PARSED_AT_ONCE_BYTES
 from tests.doors.wires import HOST, LIMIT_SECONDS, LIVEZ, Listening, Wire, listen_with, statuses
 from tests.hostile.bad_connections import CARD, SOCKET, masked

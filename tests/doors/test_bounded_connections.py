@@ -8,11 +8,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hansa.doors.http.connection.bounds import PIPELINED_MAX, ConnectionBounds
+from hansa.doors.http.connection.bounds import (
+    ADDRESSES_TO_FILL,
+    PIPELINED_MAX,
+    ConnectionBounds,
+    UnsentAnswers,
+)
 from hansa.doors.http.connection.deadlines import Deadlines
 from hansa.doors.http.connection.http_connections import GatheredWrites
 from hansa.doors.http.connection.strict_head import FIELDS_MAX, HEAD_MAX_BYTES
-from hansa.doors.http.connection.unsent import ADDRESSES_TO_FILL, UnsentAnswers
 from hansa.doors.http.connection.websockets import FRAGMENTS_MAX
 from hansa.doors.serving.listeners import SEND_BUFFER_BYTES, listen
 from tests.doors.wires import (

@@ -11,8 +11,7 @@ from fastapi import Request
 from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage
-from hansa.doors.console.cached_agent_pages import AGENT_PAGES, PARTS
-from hansa.doors.console.cached_pages import CachedPage, CachedPages
+from hansa.doors.console.cached_agent_pages import AGENT_PAGES, PARTS, CachedPage, CachedPages
 from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from tests.registry import TestAgent, TestRegistry, another_process

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from hansa.doors.console.client_wheel import client_wheel
+from hansa.doors.console.client_pages import client_wheel
 from tests.client.clean_environment import METADATA, declared, extras, make_with_dependencies, pip
 from tests.doors.pages_read import ReadPage
 from tests.registry import StartRegistry, TestRegistry

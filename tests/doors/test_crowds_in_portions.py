@@ -8,10 +8,14 @@ import pytest
 
 from hansa.doors.http.admission import REFUSED_AT_ONCE_MAX, Admission
 from hansa.doors.http.connection import acceptor
-from hansa.doors.http.connection.acceptor import ConnectionAcceptor, Placed
+from hansa.doors.http.connection.acceptor import (
+    CLOSED_AT_ONCE_MAX,
+    ConnectionAcceptor,
+    Placed,
+    RefusedSockets,
+)
 from hansa.doors.http.connection.deadlines import OVERDUE_AT_ONCE_MAX, Deadlines
 from hansa.doors.http.connection.per_address import AddressCounts
-from hansa.doors.http.connection.refused_sockets import CLOSED_AT_ONCE_MAX, RefusedSockets
 from tests.doors.wires import LIMIT_SECONDS
 
 CROWD = 100

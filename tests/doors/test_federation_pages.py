@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hansa.doors.console.federation_map import DRAWN_AT_MOST, drawing, freshness
+from hansa.doors.console.federation_pages import DRAWN_AT_MOST, drawing, freshness
 from hansa.rooms import federation
 from hansa.rooms.federation.peers import READ_A_PEER
 from tests.doors.pages_read import ReadPage

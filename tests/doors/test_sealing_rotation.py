@@ -14,8 +14,7 @@ from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.sealing_rotation import rotate_sealing_key
 from hansa.foundation.plumbing.jobs.mail_queue import PURPOSE
 from hansa.foundation.plumbing.keys.key_files import BadKey
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import Resealed
+from hansa.foundation.plumbing.keys.seal import BadSeal, Resealed, Seal
 from hansa.foundation.values.errors import Refused
 from tests.conversations.person import person
 from tests.registry import DatabaseFarm, TestRegistry, open_registry, settings_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hansa.doors.http.connection.discarding import WINDOW_BYTES, WINDOW_SECONDS, Discarding
+from hansa.doors.http.connection.bounds import WINDOW_BYTES, WINDOW_SECONDS, Discarding
 from tests.doors.wires import HOST, LIMIT_SECONDS
 from tests.registry import TestRegistry
 

@@ -15,7 +15,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.console.client_wheel import client_wheel
+from hansa.doors.console.client_pages import client_wheel
 from hansa.doors.mcp import PROTOCOL
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.storage.database import Tx

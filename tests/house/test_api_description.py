@@ -11,12 +11,11 @@ import pytest
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 
-from hansa.doors.http.api.examples import add_examples
-from hansa.doors.http.api.tags import TAGS
+from hansa.doors.http.api.description import TAGS, add_examples
 from hansa.doors.reference_map import CALLERS, empty_app, entrances
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.web.caller import AGENT_CHECK, AreaMissing, Developer, anyone
-from hansa.foundation.plumbing.web.declared_refusals import raised_by, refusals_of, refuses_with
+from hansa.foundation.plumbing.web.problem_docs import raised_by, refusals_of, refuses_with
 from tests.house.raised import raised_in
 from tests.openapi.judge import Judge
 
@@ -75,7 +74,9 @@ def test_an_operation_has_one_tag_and_each_tag_is_described(document: Document):
     tags = {name: operation["tags"] for name, operation in operations(document)}
     assert [name for name, own in tags.items() if len(own) != 1] == [], "give the router a tag"
     used = {own[0] for own in tags.values()}
-    assert used == set(TAGS), "src/hansa/doors/http/api/tags.py describes each tag that is used, and no other"
+    assert used == set(TAGS), (
+        "src/hansa/doors/http/api/description.py describes each tag that is used, and no other"
+    )
     assert [tag["name"] for tag in document["tags"]] == list(TAGS)
 
 
@@ -158,7 +159,7 @@ def test_a_dependency_is_marked_with_what_it_raises(app: FastAPI):
     missing = {
         (called.__qualname__, refusal) for called in dependencies for refusal in unmarked(called, runtime)
     }
-    assert missing == set(), "mark them with `refuses_with` (foundation/plumbing/web/declared_refusals.py)"
+    assert missing == set(), "mark them with `refuses_with` (foundation/plumbing/web/problem_docs.py)"
     assert unmarked(AGENT_CHECK.of(runtime), runtime) == set()
 
 

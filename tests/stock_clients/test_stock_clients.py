@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from hansa.doors.console.call_snippets import interfaces_of, wallet_step
+from hansa.doors.console.agent_page import interfaces_of, wallet_step
 from tests.hostile.served import serve
 from tests.pinned_tools import PinnedTools
 from tests.properties.scale import by_tier

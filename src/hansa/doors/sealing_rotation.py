@@ -16,8 +16,7 @@ from hansa.foundation.plumbing.keys.registry_identity import (
     key_recorded,
     replace_key,
 )
-from hansa.foundation.plumbing.keys.seal import KEY_NAME, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import Resealed, seal_anew
+from hansa.foundation.plumbing.keys.seal import KEY_NAME, Resealed, Seal, seal_anew
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act

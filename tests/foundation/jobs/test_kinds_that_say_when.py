@@ -22,8 +22,8 @@ from hansa.foundation.plumbing.jobs import (
 )
 from hansa.foundation.plumbing.jobs.polls import BUSY_PACE_SECONDS, PACE_SECONDS, Poll
 from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage.batch_loader import ask
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.questions import ask
 from hansa.foundation.plumbing.telemetry.metrics import jobs_due
 from tests.operation.registry_process import until
 from tests.registry import TestRegistry

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.execution import USAGE_ERROR, fail, print_outcome, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, examples
-from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 from hansa.foundation.values.areas import ADMIN_AREAS
 
 app = typer.Typer(help="Manage administrators of the registry.", no_args_is_help=True)

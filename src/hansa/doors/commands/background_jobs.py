@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import asdict
 
-from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.execution import print_outcome, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
-from hansa.doors.commands.outcome import print_outcome
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.jobs import JobView

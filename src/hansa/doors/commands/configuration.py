@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hansa.doors.commands.execution import FAILED, print_outcome
 from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
-from hansa.doors.commands.outcome import FAILED, print_outcome
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.process.effective_settings import Examination

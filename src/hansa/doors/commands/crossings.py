@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.execution import fail, print_outcome, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, examples
-from hansa.doors.commands.outcome import fail, print_outcome
 
 if TYPE_CHECKING:
     from hansa.rooms import ledger

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from hansa.doors.commands.execution import (
+    fail,
     failures_in_one_line,
     file_failures_in_one_line,
+    print_outcome,
     run,
     run_act,
     settings_from,
 )
-from hansa.doors.commands.options import AsJson, DataDir, NewFile, examples
-from hansa.doors.commands.outcome import fail, print_outcome
-from hansa.doors.commands.passphrase import passphrase
+from hansa.doors.commands.options import AsJson, DataDir, NewFile, examples, passphrase
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings

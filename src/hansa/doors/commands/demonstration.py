@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from hansa.doors.commands.execution import USAGE_ERROR, fail
 from hansa.doors.commands.options import RUN, examples
-from hansa.doors.commands.outcome import USAGE_ERROR, fail
 
 app = typer.Typer()
 

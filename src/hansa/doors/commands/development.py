@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from hansa.doors.commands.execution import fail
 from hansa.doors.commands.options import DEVELOP, examples
-from hansa.doors.commands.outcome import fail
 
 app = typer.Typer()
 schema_app = typer.Typer(help="Generate schemas.", no_args_is_help=True)

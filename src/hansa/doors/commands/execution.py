@@ -1,16 +1,21 @@
-"""Running a command's work: its settings, its event loop, and the failures that end in one line."""
+"""Running a command's work: its settings, its event loop, and the failures that end in one line.
 
+How a command ends: its outcome on standard output, or one line on standard error and an exit status.
+"""
+
+import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from hansa.doors.commands.outcome import fail
+import typer
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings
-
 Answer = TypeVar("Answer")
+FAILED = 1
+USAGE_ERROR = 2
 
 
 def settings_from(*, any_database: bool = False, **overrides: object) -> "Settings":
@@ -109,3 +114,16 @@ def data_directory(settings: "Settings") -> Path:
         if settings.database_url is None and (record is None or record.database == "embedded"):
             require_cluster(directory)
     return directory
+
+
+def print_outcome(sentence: str, members: dict[str, Any], *, as_json: bool) -> None:
+    """Print the sentence, or its members as JSON."""
+    import json
+
+    typer.echo(json.dumps(members, indent=2) if as_json else sentence)
+
+
+def fail(sentence: str, code: int = FAILED) -> NoReturn:
+    """End the command with one line."""
+    typer.echo(f"hansa: {sentence}", err=True)
+    sys.exit(code)

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hansa.doors.commands.execution import data_directory, run_act, settings_from
+from hansa.doors.commands.execution import FAILED, data_directory, print_outcome, run_act, settings_from
 from hansa.doors.commands.options import INSPECT, AsJson, DataDir, examples
-from hansa.doors.commands.outcome import FAILED, print_outcome
 
 if TYPE_CHECKING:
     from hansa.doors.diagnosis import Facts

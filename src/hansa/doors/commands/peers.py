@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import asdict
 
-from hansa.doors.commands.execution import failures_in_one_line, run_act, settings_from
+from hansa.doors.commands.execution import (
+    USAGE_ERROR,
+    fail,
+    failures_in_one_line,
+    print_outcome,
+    run_act,
+    settings_from,
+)
 from hansa.doors.commands.options import AsJson, DataDir, examples
-from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
 
 if TYPE_CHECKING:
     from hansa.rooms.federation import AcceptedOut, PeerOut

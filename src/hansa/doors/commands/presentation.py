@@ -12,8 +12,8 @@ from typer.exceptions import TyperException
 from typer.main import get_command_name
 from typer.models import TyperInfo
 
+from hansa.doors.commands.execution import fail
 from hansa.doors.commands.options import ADMINISTER, DEVELOP, INSPECT, RUN
-from hansa.doors.commands.outcome import fail
 from hansa_client.commands.options import USE
 from hansa_client.commands.usage import usage_sentence
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hansa.doors.commands.execution import (
+    USAGE_ERROR,
+    fail,
     failures_in_one_line,
     file_failures_in_one_line,
+    print_outcome,
     run_act,
     settings_from,
 )
-from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, Reason, examples
-from hansa.doors.commands.outcome import USAGE_ERROR, fail, print_outcome
-from hansa.doors.commands.passphrase import passphrase
+from hansa.doors.commands.options import INSPECT, AsJson, DataDir, NewFile, Reason, examples, passphrase
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

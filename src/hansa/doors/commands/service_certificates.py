@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import run_act, settings_from
+from hansa.doors.commands.execution import fail, print_outcome, run_act, settings_from
 from hansa.doors.commands.options import AsJson, DataDir, Reason, examples
-from hansa.doors.commands.outcome import fail, print_outcome
 
 app = typer.Typer(help="Manage client certificates of the operator's services.", no_args_is_help=True)
 

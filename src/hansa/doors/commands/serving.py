@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hansa.doors.commands.execution import run, settings_from
+from hansa.doors.commands.execution import FAILED, run, settings_from
 from hansa.doors.commands.options import RUN, DataDir, examples
-from hansa.doors.commands.outcome import FAILED
 
 if TYPE_CHECKING:
     from hansa.doors.serving.listeners import Listeners

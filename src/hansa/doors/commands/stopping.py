@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import data_directory, settings_from
+from hansa.doors.commands.execution import data_directory, fail, print_outcome, settings_from
 from hansa.doors.commands.options import RUN, AsJson, DataDir, examples
-from hansa.doors.commands.outcome import fail, print_outcome
 
 STOP_SECONDS = 60
 

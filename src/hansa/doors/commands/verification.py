@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
 
 import typer
 
+from hansa.doors.commands.execution import FAILED, USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.options import AsJson, examples
-from hansa.doors.commands.outcome import FAILED, USAGE_ERROR, fail, print_outcome
 
 if TYPE_CHECKING:
     from hansa_verify import Step
@@ -264,7 +264,7 @@ def verify_balance_proof(
     as_json: AsJson = False,
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
-    from hansa.doors.verification import balances as balance_verification
+    from hansa.doors.verification import attestations as balance_verification
     from hansa.doors.verification.cards import decision_json
 
     with _readable_sources():

@@ -2,24 +2,32 @@
 
 - The statements of the registry stand apart from the text of an owner, in other elements.
 - Every state of the catalogue page is an address; nothing needs a script but checking a signature in the browser.
-- The page of an agent under its DID is kept while nothing that it shows changes (`cached_pages`), and answered as a direct route.
+- The page of an agent under its DID is kept while nothing that it shows changes (`cached_agent_pages`), and answered as a direct route.
+
+The cards of the catalogue page: the registry's statements on each, and apart from them the owner's text.
+
+Number of agents behind each filter of the catalogue page.
+
+A value of a group is counted without the choices in its own group: with "Paid" chosen, "Free" still shows how many are free.
+
+Evidence of settled payments on an agent of this registry, as its page shows it.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
+from msgspec.structs import replace
 
-from hansa.doors.console.agent_list import AgentView
 from hansa.doors.console.agent_page import AgentPage, path_of
+from hansa.doors.console.badges import marks_of
 from hansa.doors.console.cached_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
-from hansa.doors.console.filter_counts import count_filters
-from hansa.doors.console.prices import own_amount, price_of
+from hansa.doors.console.prices import Price, own_amount, price_of
 from hansa.doors.console.rendering import page
-from hansa.doors.console.reputation_panel import ReputationPanel, panel_of
-from hansa.doors.console.search_parameters import PAGE, SearchParameters, chosen, offered, orders
+from hansa.doors.console.search_parameters import ONLY, PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -28,10 +36,10 @@ from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
-from hansa.rooms import catalogue, commerce
+from hansa.foundation.values.money import format_amount
+from hansa.rooms import catalogue, commerce, reputation
 
 VERSIONS_SHOWN = 10
-
 agent_router = APIRouter(
     include_in_schema=False,
     default_response_class=HTMLResponse,
@@ -44,6 +52,15 @@ router = APIRouter(
     route_class=LazyRoute,
     dependencies=[Depends(within_read_limit)],
 )
+TAGS_SHOWN = 8
+PARTS = {"name": "name", "tags": "tags", "skills": "skills", "description": "description", "did": "DID"}
+
+_COMPONENTS = {
+    "paid_work": "Payments received",
+    "payments_made": "Payments made",
+    "disputes_won": "Disputes won as defendant",
+    "disputes_lost": "Disputes lost (lowers the score)",
+}
 
 
 @router.get("/catalogue")
@@ -119,6 +136,28 @@ def _unknown(request: Request, key: str) -> HTMLResponse:
     return page(request, "agent-unknown.html", status=404, key=key)
 
 
+class ReputationPanel(msgspec.Struct, frozen=True):
+    """Score, record and history; amounts are decimal strings in units."""
+
+    found: reputation.Reputation
+    record: reputation.TrackRecord
+    history: list[reputation.GradeChange]
+
+    @property
+    def volume(self) -> str:
+        """All payments received that count."""
+        return format_amount(self.record.volume)
+
+    @property
+    def components(self) -> list[tuple[str, str]]:
+        """The parts of the score that are not zero, by name."""
+        return [
+            (_COMPONENTS[name], format_amount(amount))
+            for name, amount in self.found.score.components.items()
+            if amount
+        ]
+
+
 class _ShownAgent(msgspec.Struct, frozen=True):
     """A card with the data beside it; only an agent of this registry has reputation, contracts and versions here.
 
@@ -184,3 +223,69 @@ async def _read_mirrored(tx: Tx, card: catalogue.Card, did: str, settings: Setti
         return _ShownAgent(card)
     # The rate of its currency moves with every swap.
     return _ShownAgent(card, own_amount=await own_amount(tx, did, price, settings), is_lasting=False)
+
+
+class AgentView(msgspec.Struct, frozen=True):
+    """One card of the list."""
+
+    card: catalogue.FoundCard
+    path: str
+    price: Price
+    tags: list[str]
+    marks: list[str]
+    matched_in: list[str]
+
+    @classmethod
+    def of(cls, card: catalogue.FoundCard) -> "AgentView":
+        """Return the entry of the list for a card that was found."""
+        return cls(
+            card=card,
+            path=path_of(card.did, card.card_id),
+            price=price_of({"pricing": card.pricing}, card.settlement_currency),
+            tags=card.tags[:TAGS_SHOWN],
+            marks=marks_of(card, is_verified=card.verified),
+            matched_in=[PARTS[part] for part in card.why.fields],
+        )
+
+
+class FilterCounts(msgspec.Struct, frozen=True):
+    """Counts of the values of each group, and of each filter of "Show only" when it is on."""
+
+    facets: catalogue.Facets
+    only: Mapping[str, int]
+
+
+async def count_filters(searcher: catalogue.Searcher, parameters: SearchParameters) -> FilterCounts:
+    """Ask the index; it remembers answers. Raises: SearchNotReady."""
+    pricing, origins, tags, *toggled = await asyncio.gather(
+        _hits(searcher, replace(parameters, pricing="")),
+        _hits(searcher, replace(parameters, origins=())),
+        _hits(searcher, replace(parameters, tag="")),
+        *(_hits(searcher, parameters.with_only(only)) for only in ONLY),
+    )
+    return FilterCounts(
+        catalogue.Facets(origins.facets.origins, pricing.facets.pricing, tags.facets.tags),
+        dict(zip(ONLY, (hits.total for hits in toggled), strict=True)),
+    )
+
+
+async def _hits(searcher: catalogue.Searcher, parameters: SearchParameters) -> catalogue.Hits:
+    return await searcher.hits(replace(parameters.search_query(), limit=1, offset=0, sort="newest"))
+
+
+async def panel_of(
+    tx: Tx, did: str, *, has_record: bool = True, has_grades: bool = True
+) -> ReputationPanel | None:
+    """The panel of an agent; None where this registry has no agent of that DID.
+
+    Without `has_record` the track record is known to be empty, without `has_grades` the history of the grade.
+    """
+    try:
+        found = await reputation.reputation_of(tx, did)
+    except reputation.AgentUnknown:
+        return None
+    return ReputationPanel(
+        found,
+        await reputation.track_record_of(tx, did) if has_record else reputation.TrackRecord(),
+        await reputation.grade_history_of(tx, did) if has_grades else [],
+    )

@@ -1,11 +1,28 @@
-"""The client for users of this registry: its wheel, and a page that states its digest and how to install it."""
+"""The client for users of this registry: its wheel, and a page that states its digest and how to install it.
+
+The distribution hansa-client as this process has it installed: its wheel is made in memory, with the same bytes at every registry of this version.
+
+- The files are those of the packages `hansa_client` and `hansa_verify` beside this one, in the order of their names; nothing is compiled or downloaded.
+- Entries are stored without compression and bear one fixed date, so that no library decides a byte.
+- Its metadata is that of `client/pyproject.toml`, which the distribution hansa contains.
+"""
 
 import asyncio
+import base64
+import hashlib
+import io
+import tomllib
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from hansa.doors.console.client_wheel import client_wheel
+import hansa
 from hansa.doors.console.rendering import page
 from hansa.doors.console.static_files import PieceByPiece
 from hansa.foundation.plumbing.process.runtime import runtime_of
@@ -20,6 +37,9 @@ router = APIRouter(
     route_class=LazyRoute,
     dependencies=[Depends(within_read_limit)],
 )
+
+PACKAGES = ("hansa_client", "hansa_verify")
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 class ClientFileUnknown(NotFound):
@@ -46,3 +66,82 @@ async def send_client(_: Public, name: str) -> Response:
     if name != wheel.name:
         raise ClientFileUnknown
     return PieceByPiece(wheel.content, media_type="application/octet-stream")
+
+
+class Wheel(msgspec.Struct, frozen=True):
+    """A wheel: the name of its file, its bytes and their SHA-256 in hex."""
+
+    name: str
+    content: bytes
+    sha256: str
+
+
+@cache
+def client_wheel() -> Wheel:
+    """The wheel of hansa-client."""
+    project = tomllib.loads((_metadata() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
+    content = _archive(
+        {**_sources(), **_information(project, f"{stem}.dist-info")}, f"{stem}.dist-info/RECORD"
+    )
+    return Wheel(f"{stem}-py3-none-any.whl", content, hashlib.sha256(content).hexdigest())
+
+
+def _metadata() -> Path:
+    """Directory of `pyproject.toml` and `README.md` of the client, in the package or in the checkout."""
+    inside = Path(hansa.__file__).parent / "docs" / "client"
+    return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "client"
+
+
+def _sources() -> dict[str, bytes]:
+    beside = Path(hansa.__file__).parents[1]
+    return {
+        file.relative_to(beside).as_posix(): file.read_bytes()
+        for package in PACKAGES
+        for file in sorted((beside / package).rglob("*"))
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+
+
+def _information(project: Mapping[str, Any], directory: str) -> dict[str, bytes]:
+    commands = "".join(f"{name} = {function}\n" for name, function in project["scripts"].items())
+    wheel = "Wheel-Version: 1.0\nGenerator: hansa\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    return {
+        f"{directory}/METADATA": "\n".join(_members(project)).encode(),
+        f"{directory}/WHEEL": wheel.encode(),
+        f"{directory}/entry_points.txt": f"[console_scripts]\n{commands}".encode(),
+    }
+
+
+def _members(project: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of METADATA (the core metadata of Python packages), with the README behind them."""
+    yield "Metadata-Version: 2.4"
+    yield f"Name: {project['name']}"
+    yield f"Version: {project['version']}"
+    yield f"Summary: {project['description']}"
+    yield f"License-Expression: {project['license']}"
+    yield f"Requires-Python: {project['requires-python']}"
+    for requirement in project["dependencies"]:
+        yield f"Requires-Dist: {requirement}"
+    for extra, requirements in project["optional-dependencies"].items():
+        yield f"Provides-Extra: {extra}"
+        for requirement in requirements:
+            yield f"Requires-Dist: {requirement} ; extra == '{extra}'"
+    yield "Description-Content-Type: text/markdown"
+    yield ""
+    yield (_metadata() / project["readme"]).read_text(encoding="utf-8")
+
+
+def _archive(files: Mapping[str, bytes], record: str) -> bytes:
+    """The files and their record, as one archive."""
+    lines = [f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in files.items()]
+    listed = {**files, record: "".join([*lines, f"{record},,\n"]).encode()}
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
+        for name, content in listed.items():
+            opened.writestr(zipfile.ZipInfo(name, LONG_AGO), content)
+    return archive.getvalue()
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -37,7 +37,7 @@ from hansa.doors.console import (
 )
 from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
-from hansa.doors.http import admin_jobs, problems, status
+from hansa.doors.http import problems, status
 from hansa.doors.http.api import description as api_description
 from hansa.doors.http.connection.budgets import BUDGETS, Admissions, Budgets
 from hansa.doors.http.guard import RequestGuard
@@ -72,7 +72,7 @@ class ServiceRoutes(msgspec.Struct, frozen=True):
 @cache
 def service_routes() -> ServiceRoutes:
     """The routes of this process: they hold nothing of one registry, which are built when they are first used."""
-    api = [*ASSEMBLY.api_routers, status.api_router, admin_jobs.router]
+    api = [*ASSEMBLY.api_routers, status.api_router, status.jobs_router]
     root = [
         *ASSEMBLY.root_routers,
         status.root_router,

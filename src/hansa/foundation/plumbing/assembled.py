@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.jobs.reactors import Reactor
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import SealedColumn
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.process.runtime import Runtime, Slots
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room

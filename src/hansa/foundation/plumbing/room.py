@@ -10,7 +10,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 from hansa.foundation.plumbing.jobs import JobKind
 from hansa.foundation.plumbing.jobs.reactors import Reactor
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import SealedColumn
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.process.runtime import Filling, Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx

@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.caller import Agent, Grant, agent_caller
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.roles import permissions_of
 

@@ -16,13 +16,12 @@ from hansa.foundation.plumbing.web.caller import (
     developer_acting,
     developer_holding,
 )
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
 from hansa.foundation.plumbing.web.lazy_routes import include
 from hansa.foundation.plumbing.web.limits import Limit, client_site, limited
-from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.problem_docs import problems, refuses_with
 from hansa.foundation.values.errors import (
     Conflict,
     DeveloperSuspended,

@@ -14,7 +14,6 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 
 from .errors import FormRefused
 from .form_acts import AtOneMoment, act_once, try_once
-from .form_keys import new_form_key
 from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
 from .policy import (
@@ -33,6 +32,7 @@ from .policy import (
     Visitor,
     VisitorAct,
     act_in,
+    new_form_key,
     person_holding,
     proved_act_in,
     proved_upload_in,

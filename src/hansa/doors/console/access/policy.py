@@ -1,17 +1,31 @@
-"""Callers of pages and senders of forms: dependencies that name them in the signature of the page."""
+"""Callers of pages and senders of forms: dependencies that name them in the signature of the page.
 
+A form changes something only when a page of this registry sent it.
+
+Two headers that pages cannot write are checked, each where it is present, and one must be: `Sec-Fetch-Site` says
+`same-origin`; `Origin` is the address of the registry, or the address that the request itself was sent to.
+
+The key of a form: random, sealed for the account that opened the page, good for less than a day.
+
+It stands in a hidden field. No other page can know it, so it proves that the registry made the form; and it is the
+idempotency key of the form's act. It is bound to the account and not to the session, so that a form survives a login.
+"""
+
+import base64
+import binascii
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.web.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
 from hansa.foundation.plumbing.web.uploads import read_upload
@@ -19,13 +33,16 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import people
 
 from .cookies import SESSION, cookie_of
-from .form_keys import new_form_key, require_form_key
+from .errors import CrossSiteForm, FormExpired
 from .forms import KEY_FIELD, SentForm, read_form
 from .pages import account_page, form_page, see_other
 from .resume import SealedForm, keep_form
-from .same_origin import require_same_origin
 
 FILE_FIELD = "file"
+
+# Answers are remembered for 24 hours: an older form could be carried out twice.
+LIFETIME = timedelta(hours=23)
+KEY_MAX_CHARACTERS = 200
 
 
 class Diverted(Exception):
@@ -260,7 +277,51 @@ async def _person_of(request: Request) -> SignedIn | None:
     return SignedIn(session, runtime.seal) if session else None
 
 
+def new_form_key(seal: Seal, developer_id: int | None, now: datetime) -> str:
+    """A key for one form of this account, or of a visitor without an account."""
+    sealed = seal.close(str(int(now.timestamp())).encode(), _purpose(developer_id))
+    return base64.urlsafe_b64encode(sealed).decode()
+
+
+def _purpose(developer_id: int | None) -> str:
+    return f"console form of {'anonymous' if developer_id is None else f'developer {developer_id}'}"
+
+
 SignedInPerson = Annotated[SignedIn, Depends(signed_in)]
+
+
+def require_same_origin(request: Request, settings: Settings) -> None:
+    """Raises: CrossSiteForm."""
+    sites = request.headers.getlist("sec-fetch-site")
+    origins = request.headers.getlist("origin")
+    if not sites and not origins:
+        raise CrossSiteForm
+    if any(site != "same-origin" for site in sites):
+        raise CrossSiteForm
+    if any(origin not in _own_origins(request, settings) for origin in origins):
+        raise CrossSiteForm
+
+
+def _own_origins(request: Request, settings: Settings) -> set[str]:
+    configured = urlsplit(settings.base_url)
+    # A registry on a loopback address has several names. The host of a request is never a name that another page has:
+    # the cookie is not sent to that name.
+    host = request.headers.get("host", "")
+    return {f"{configured.scheme}://{name}".lower() for name in (configured.netloc, host) if name}
+
+
+def require_form_key(seal: Seal, developer_id: int | None, now: datetime, key: str) -> None:
+    """Raises: FormExpired."""
+    if not key.isascii() or len(key) > KEY_MAX_CHARACTERS:
+        raise FormExpired
+    try:
+        opened = seal.open(base64.b64decode(key, altchars=b"-_", validate=True), _purpose(developer_id))
+    except (BadSeal, binascii.Error):
+        raise FormExpired from None
+    if now - datetime.fromtimestamp(int(opened), now.tzinfo) > LIFETIME:
+        raise FormExpired
+
+
 Act = Annotated[Acting, Depends(unsuspended_acting)]
 ProvedAct = Annotated[Acting, Depends(unsuspended_proved_acting)]
 AccountAct = Annotated[Acting, Depends(acting)]

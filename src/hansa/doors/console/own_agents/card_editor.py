@@ -8,10 +8,8 @@ from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import catalogue
 
-from .card_state import editor_of
-from .card_text import card_in, difference, text_of
+from .card_text import card_in, difference, editor_of, notes_of, text_of
 from .pages import MyDid, agent_page, own_agent, path_of, settings_router
-from .review import notes_of
 
 router = settings_router()
 

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import catalogue
 
-from .card_state import editor_of
+from .card_text import editor_of
 from .pages import MyDid, agent_page, own_agent, path_of, settings_router
 
 router = settings_router()

@@ -1,9 +1,14 @@
-"""A new agent: its card given or fetched from its host, reviewed, then created by the two-step handshake of the API."""
+"""A new agent: its card given or fetched from its host, reviewed, then created by the two-step handshake of the API.
+
+A card as a form: the members that most agents need. Everything else is written in the card's JSON.
+"""
 
 from datetime import datetime
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
 
 from hansa.doors.console.access import (
     Act,
@@ -24,10 +29,8 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import agents, catalogue
 
-from .card_form import CardFields, template_fields
-from .card_text import card_in, text_of
+from .card_text import Review, card_in, review_of_card, review_of_host, text_of
 from .pages import path_of
-from .review import Review, review_of_card, review_of_host
 
 router = APIRouter(
     include_in_schema=False,
@@ -35,10 +38,12 @@ router = APIRouter(
     route_class=LazyRoute,
     dependencies=[Depends(within_read_limit)],
 )
-
 HOSTS_FETCHED = Limit("wizard-host", 20)
 REQUESTED_BY = "web page"
 SHOWN_OF_A_TOKEN = 12
+Text = Annotated[str, Field(min_length=1, max_length=2048)]
+Name = Annotated[str, Field(min_length=1, max_length=128)]
+SKILL_ID = "main"
 
 
 class Created(LazyModel):
@@ -169,3 +174,40 @@ def _review(
 ) -> HTMLResponse:
     shown = 422 if review.troubles else status
     return account_page(request, "own_agents/review.html", person, form, status=shown, review=review)
+
+
+class CardFields(LazyModel):
+    """The fields of a simple card. `tags` are separated by commas, the price is per call; empty: free."""
+
+    name: Name
+    description: Annotated[str, Field(min_length=1, max_length=8192)]
+    url: Text
+    version: Name
+    skill_name: Name
+    skill_description: Text
+    tags: Annotated[str, Field(max_length=2048)] = ""
+    price: Annotated[str, Field(max_length=64)] = ""
+
+    def card(self) -> dict[str, Any]:
+        """The A2A 1.0 card of these fields."""
+        tags = [tag for tag in (tag.strip() for tag in self.tags.split(",")) if tag]
+        skill = {"id": SKILL_ID, "name": self.skill_name, "description": self.skill_description}
+        interface = {"url": self.url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        price = {"pricing": {"model": "per_request", "base_rate": self.price}} if self.price else {}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "version": self.version,
+            "supportedInterfaces": [interface],
+            "capabilities": {},
+            "defaultInputModes": ["text/plain"],
+            "defaultOutputModes": ["text/plain"],
+            "skills": [{**skill, "tags": tags} if tags else skill],
+            **price,
+        }
+
+
+def template_fields() -> dict[str, str]:
+    """Return the suggestions of the form: the words of the template."""
+    card = catalogue.card_template()
+    return {"url": card["supportedInterfaces"][0]["url"], "version": card["version"]}

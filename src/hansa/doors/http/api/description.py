@@ -1,8 +1,16 @@
-"""The OpenAPI document: who may call each operation, one problem shape for every refusal, an example of each body."""
+"""The OpenAPI document: who may call each operation, one problem shape for every refusal, an example of each body.
+
+An example for each body of the OpenAPI document, built from its schema and from named values.
+
+A body of a request shows the required members, or all of them when none is required; an answer shows every member. Where a member has
+neither `examples` of its own nor a named value, its type decides, and `add_examples` reports it if it cannot.
+
+The tags of the OpenAPI document, in the order of the pages that show it: one tag for each operation.
+"""
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -12,11 +20,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import Response
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from hansa.doors.http.api.examples import add_examples
-from hansa.doors.http.api.tags import TAGS
+from hansa.doors.http.api.example_values import TEXTS, TEXTS_OF_TYPE, VALUES
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.web.content_encoding import accepts_gzip, compressed
-from hansa.foundation.plumbing.web.declared_refusals import refusals_of
 from hansa.foundation.plumbing.web.peer_caller import PEER_SCHEME
 from hansa.foundation.plumbing.web.problem_docs import (
     PROBLEM_SHAPE,
@@ -25,6 +31,7 @@ from hansa.foundation.plumbing.web.problem_docs import (
     every_refusal,
     problem_response,
     referring_to,
+    refusals_of,
 )
 
 COMMON = {
@@ -37,7 +44,6 @@ BODY = {
     "422": "The request does not have the required format.",
 }
 HOSTILE_TARGET = "The path or query contains NUL or is not UTF-8, or the path ends with a line feed."
-
 DESCRIPTION = (
     "Bodies are JSON unless stated otherwise. Amounts are decimal strings in the unit of this registry, times are"
     " ISO 8601. Every error is a problem document (RFC 9457); branch on `error.type`, then on `error.code`."
@@ -52,6 +58,52 @@ MUTUAL_TLS = {
     "description": "The client certificate of a service of the operator, presented to the federation listener.",
 }
 BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+FORMATS = {
+    "date-time": "2026-01-31T12:00:00Z",
+    "date": "2026-01-31",
+    "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+}
+KINDS: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+UNNAMED = "string"
+_NOTHING = object()
+
+TAGS: dict[str, str] = {
+    "accounts": "Register, log in, two-factor login, passwords, sessions, deletion of the account.",
+    "API keys": "Keys of a developer for programs, with scopes and an end.",
+    "connected clients": "Clients that a person connected by OAuth, with their limits.",
+    "OAuth": "Tokens, revocation and registration of clients, in the form of OAuth 2.1.",
+    "webhooks": "Signed notifications of events to an address of the developer.",
+    "agents": "Create agents; their tokens, keys, identity documents, rights and capabilities.",
+    "mutual TLS": "Workload certificates of agents (X.509-SVID).",
+    "wallets": "Wallets whose signatures pay for an agent.",
+    "agent cards": "Create, read, change and export agent cards, and their versions.",
+    "discovery": "Search agents of this registry and of its peers.",
+    "discovery protocols": "What crawlers and other discovery protocols read: catalogues, descriptions, sitemaps.",
+    "transfers": "Move units between agents.",
+    "bridge": "Hold units of one sovereign mainframe wrapped at another.",
+    "payments": "Pay for calls of agents with single-use tokens.",
+    "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
+    "ledger": "Balances, statements and fees of agents.",
+    "staking": "Lock units for a time, release them, claim rewards.",
+    "contracts": "Agree on work with another agent: proposals, milestones, deliverables, payment at approval.",
+    "disputes": "File a complaint about another agent, add evidence, and read what was ruled.",
+    "reputation": "Bonds of agents; scores, track records and marks, computed from settled payments and rulings.",
+    "event store": "The ledger's events, their totals and the policies of their emission.",
+    "live feed": "Tickets for the WebSocket channels of events.",
+    "auditor": "The supply audit and its results.",
+    "federation": "What registries send each other over mutual TLS.",
+    "administrators": "Suspension, invitations, federation licences and the audit log.",
+    "public": "The registry's configuration, its card and its keys.",
+    "status": "Health and readiness of the process.",
+}
 
 
 def operation_id(route: APIRoute) -> str:
@@ -210,3 +262,91 @@ def _write_whole_numbers(node: Any) -> None:
             node[name] = int(value)
         elif isinstance(value, dict | list):
             _write_whole_numbers(value)
+
+
+class ExampleWriter:
+    """Writes examples of schemas. `missing` collects the members that needed a named value and had none."""
+
+    def __init__(self, schemas: Mapping[str, Any]) -> None:
+        self._schemas = schemas
+        self.missing: set[str] = set()
+
+    def example(self, schema: Mapping[str, Any], *, whole: bool, owner: str = "", name: str = "") -> Any:
+        """An example of the schema; `whole` shows optional members too. `owner` is the model that has it as `name`."""
+        if "$ref" in schema:
+            return self._of_model(schema["$ref"].rpartition("/")[2], whole=whole)
+        fixed = [VALUES.get(f"{owner}.{name}", _NOTHING), *schema.get("examples", [])]
+        fixed += [schema["const"]] if "const" in schema else schema.get("enum", [])
+        for branch in schema.get("anyOf", [schema]):
+            fixed += [VALUES[name]] if name in VALUES and _fits(VALUES[name], branch) else []
+        if found := [value for value in fixed if value is not _NOTHING]:
+            return found[0]
+        if branches := schema.get("anyOf"):
+            schema = next(branch for branch in branches if branch.get("type") != "null")
+            return self.example(schema, whole=whole, owner=owner, name=name)
+        return self._of_type(schema, whole=whole, owner=owner, name=name)
+
+    def _of_model(self, model: str, *, whole: bool) -> Any:
+        schema = self._schemas[model]
+        if model in VALUES:
+            return VALUES[model]
+        if "properties" not in schema:
+            return self.example(schema, whole=whole, owner=model)
+        required = schema.get("required", [])
+        shown = schema["properties"] if whole or not required else required
+        return {
+            member: self.example(schema["properties"][member], whole=whole, owner=model, name=member)
+            for member in shown
+        }
+
+    def _of_type(self, schema: Mapping[str, Any], *, whole: bool, owner: str, name: str) -> Any:
+        kind = schema.get("type")
+        if kind == "array":
+            return [self.example(schema["items"], whole=whole, owner=owner, name=name)]
+        if schema.get("default") is not None:
+            return schema["default"]
+        if kind == "boolean":
+            return True
+        if kind in {"integer", "number"}:
+            return schema.get("minimum", 1)
+        if schema.get("format") in FORMATS:
+            return FORMATS[schema["format"]]
+        self.missing.add(f"{owner}.{name}" if owner else name)
+        return {} if kind == "object" else UNNAMED
+
+
+def add_examples(document: dict[str, Any]) -> list[str]:
+    """Give each body and each required parameter of the document an example.
+
+    Returns the members for which only a meaningless one could be written.
+    """
+    writer = ExampleWriter(document["components"]["schemas"])
+    for operation in (operation for path in document["paths"].values() for operation in path.values()):
+        for parameter in operation.get("parameters", []):
+            if parameter["required"] and "examples" not in parameter["schema"]:
+                parameter["example"] = writer.example(parameter["schema"], whole=True, name=parameter["name"])
+        for media_type, body, whole in _bodies(operation):
+            if "json" in media_type or "form" in media_type:
+                body["example"] = writer.example(body["schema"], whole=whole, name=operation["operationId"])
+            else:
+                body["example"] = TEXTS.get(operation["operationId"], TEXTS_OF_TYPE.get(media_type, UNNAMED))
+    return sorted(writer.missing)
+
+
+def _bodies(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """The bodies of an operation that is carried out: media type, declaration, whether a reader sees all of it."""
+    for media_type, body in operation.get("requestBody", {}).get("content", {}).items():
+        yield media_type, body, False
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            for media_type, body in response.get("content", {}).items():
+                yield media_type, body, True
+
+
+def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Return whether a value that is named after a member can be of this type; a text with a format has other examples."""
+    return (
+        "format" not in schema
+        and "$ref" not in schema
+        and schema.get("type", KINDS[type(value)]) == KINDS[type(value)]
+    )

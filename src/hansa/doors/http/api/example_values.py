@@ -22,11 +22,8 @@ from hansa.doors.http.api.example_bodies import (
     POINT,
     SKILL,
 )
-from hansa.doors.http.api.example_bridges import BRIDGES
-from hansa.doors.http.api.example_federation import FEDERATION
+from hansa.doors.http.api.example_federation import BRIDGES, FEDERATION, PEERS, SWAPS
 from hansa.doors.http.api.example_identifiers import IDENTIFIERS
-from hansa.doors.http.api.example_peers import PEERS
-from hansa.doors.http.api.example_swaps import SWAPS
 
 VALUES: dict[str, Any] = {
     **BODIES,

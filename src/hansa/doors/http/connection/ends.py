@@ -18,8 +18,8 @@ from hansa.doors.http.connection.bounds import (
     ConnectionBounds,
     ReadingFlow,
 )
+from hansa.doors.http.connection.budgets import closing_answer
 from hansa.doors.http.connection.per_address import Place
-from hansa.doors.http.connection.prepared_responses import closing_answer
 from hansa.doors.http.connection.strict_head import ConnectionRefused
 from hansa.doors.http.guard import METHODS, answers_of
 from hansa.foundation.plumbing.telemetry.metrics import connections_cut_off_total

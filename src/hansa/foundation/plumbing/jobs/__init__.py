@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from hansa.foundation.plumbing.storage.batch_loader import Question
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.questions import Question
 
 from . import store
 from .administering import (

@@ -15,8 +15,7 @@ import msgspec
 import structlog
 
 from hansa.foundation.plumbing.jobs import GiveUp, Job, LeasedKind, PutOff, Question, Retries, enqueue
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.job_health import Waiting

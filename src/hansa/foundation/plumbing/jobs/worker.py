@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from hansa.foundation.plumbing.process.runtime import Runtime
-from hansa.foundation.plumbing.storage.questions import Question, ask
+from hansa.foundation.plumbing.storage.batch_loader import Question, ask
 from hansa.foundation.plumbing.telemetry.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
 from hansa.foundation.values.errors import Unavailable
 

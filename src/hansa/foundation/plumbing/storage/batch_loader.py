@@ -2,6 +2,8 @@
 
 The next statement takes every key that came while the last one ran, so a lookup always reads after it was asked for:
 nothing is remembered between statements. Before it is sent, the requests that have already arrived at the process join it.
+
+Questions of kinds of jobs that say themselves when there is work are asked in the same manner: those of one turn are one statement.
 """
 
 import asyncio
@@ -9,9 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+
 Key = TypeVar("Key")
 Found = TypeVar("Found")
-
 # From the bytes of a request to its lookup: the socket is read, its task begins, its caller is known.
 STEPS_OF_A_REQUEST = 3
 
@@ -54,3 +59,23 @@ class BatchLoader(Generic[Key, Found]):
                     # A caller that went away has cancelled its own.
                     if not future.cancelled():
                         future.set_result(found.get(key))
+
+
+class Question(msgspec.Struct, frozen=True):
+    """Statement that reads one row with one boolean: whether there is work.
+
+    It has no parameters: with some, the server would plan the statement of several questions anew for each of the first times.
+    """
+
+    statement: str
+
+    async def __call__(self, tx: Tx) -> bool:
+        """The answer now."""
+        return bool(await tx.fetchval(self.statement))
+
+
+async def ask(tx: Tx, questions: Mapping[str, Question]) -> dict[str, bool]:
+    """The answers to several questions, by their names, in one round trip and one snapshot."""
+    row = await tx.fetchrow(f"SELECT {', '.join(f'({one.statement})' for one in questions.values())}")
+    assert row is not None
+    return dict(zip(questions, map(bool, row.values()), strict=True))

@@ -14,8 +14,8 @@ from fastapi import Header
 from fastapi.responses import Response
 from pydantic import BaseModel
 
+from hansa.foundation.plumbing.storage.batch_loader import Question
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.storage.questions import Question
 from hansa.foundation.plumbing.web.bodies import JsonText
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Invalid

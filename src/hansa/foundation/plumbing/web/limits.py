@@ -19,8 +19,8 @@ from fastapi.requests import HTTPConnection
 
 from hansa.foundation.plumbing.process.runtime import Slot, runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import TooManyRequests
 
 WINDOW_SECONDS = 60

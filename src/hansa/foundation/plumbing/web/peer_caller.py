@@ -2,6 +2,12 @@
 
 - A peer is known by its certificate over mutual TLS alone: 401 without one, 403 with any other than that of its registry.
 - The federation room, which owns the peers, fills the slot of the check.
+
+Names of peers in paths: `{name:peer}` in a route.
+
+A peer is addressed by its registry name, its trust domain or its ledger id. The ledger id of an operator registry,
+`<trust domain>/registry/<name>`, holds slashes, percent-encoded in a request (Specification 6 W 3). The text after the name in a
+path, such as an act, is not part of it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,16 +17,16 @@ import msgspec
 from cryptography.x509 import Certificate
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader
+from starlette.convertors import Convertor, register_url_convertor
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.web.client_certificate import RFC_9440_HEADER, presented_certificate
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Forbidden, Unauthorized
 
 PEER_SCHEME = "PeerCertificate"
 """Scheme that stands for mutual TLS, which the framework does not know; `api/description.py` writes the right scheme."""
-
 CERTIFICATE_SCHEME = APIKeyHeader(name=RFC_9440_HEADER, scheme_name=PEER_SCHEME, auto_error=False)
 
 
@@ -83,3 +89,20 @@ async def peer_caller(request: Request, _: Annotated[Any, Depends(CERTIFICATE_SC
 
 
 CurrentPeer = Annotated[Peer, Depends(peer_caller)]
+
+
+class PeerName(Convertor[str]):
+    """One segment, or a ledger id of three."""
+
+    regex = "[^/]+(?:/registry/[^/]+)?"
+
+    def convert(self, value: str) -> str:
+        """The name as it is."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The name in a path."""
+        return value
+
+
+register_url_convertor("peer", PeerName())

@@ -1,11 +1,16 @@
-"""Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares."""
+"""Problem documents in OpenAPI: the shape of every refusal, and which refusals a route declares.
+
+Refusals that a dependency raises: the description of each route that has the dependency lists them.
+"""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
+from fastapi.dependencies.models import Dependant
 from pydantic import Field
 
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 
@@ -30,6 +35,8 @@ STATUS_TAGS = {
     500: "internal_server_error",
     503: "service_unavailable",
 }
+
+_Dependency = TypeVar("_Dependency", bound=Callable[..., Any])
 
 
 class ProblemError(LazyModel):
@@ -119,3 +126,36 @@ def _described(refusal: type[Refused]) -> str:
 
 def _first_line(refusal: type[Refused]) -> str:
     return (refusal.__doc__ or refusal.sentence).strip().splitlines()[0]
+
+
+def refuses_with(
+    *refusals: type[Refused], asking: Slot[Any] | None = None
+) -> Callable[[_Dependency], _Dependency]:
+    """Mark a function with the refusals that it raises; `asking` is the slot of a function that it calls, marked as well."""
+
+    def marked(dependency: _Dependency) -> _Dependency:
+        dependency.refusals = refusals  # type: ignore[attr-defined]
+        dependency.asking = asking  # type: ignore[attr-defined]
+        return dependency
+
+    return marked
+
+
+def refusals_of(dependant: Dependant, runtime: Runtime) -> list[type[Refused]]:
+    """Return the refusals that the dependencies of a route raise, each class once, in the order in which they are judged."""
+    found = (refusal for called in _called_by(dependant) for refusal in raised_by(called, runtime))
+    return [*dict.fromkeys(found)]
+
+
+def raised_by(called: Any, runtime: Runtime) -> Iterator[type[Refused]]:
+    """Yield the refusals that one function is marked with, and those of the function in its slot."""
+    yield from getattr(called, "refusals", ())
+    asking: Slot[Any] | None = getattr(called, "asking", None)
+    if asking is not None:
+        yield from raised_by(asking.of(runtime), runtime)
+
+
+def _called_by(dependant: Dependant) -> Iterator[Any]:
+    for dependency in dependant.dependencies:
+        yield from _called_by(dependency)
+        yield dependency.call

@@ -8,9 +8,8 @@ from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, Public, agent_holding
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.limits import Limit, admit, within_read_limit
-from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.problem_docs import problems, refuses_with
 from hansa.foundation.values.errors import TooManyRequests, Unauthorized
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended
 

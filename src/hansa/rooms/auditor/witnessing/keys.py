@@ -15,8 +15,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.keys.sealed_keys import KeyUnusable, close_key, open_key
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.log_outbox import record_leaf

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing.storage.batch_loader import Question
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.questions import Question
 from hansa.foundation.values.money import Minor
 
 DAYS_KEPT = 30

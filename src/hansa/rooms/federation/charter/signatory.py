@@ -2,8 +2,7 @@
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.keys.sealed_keys import open_key
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Database, Tx

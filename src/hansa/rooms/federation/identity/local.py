@@ -24,8 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from hansa.foundation.plumbing.keys.authority import IdentityAuthority, Svid, key_pem
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, TrustBundle
 from hansa.foundation.plumbing.outgoing.workload_api import WorkloadIdentity
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot

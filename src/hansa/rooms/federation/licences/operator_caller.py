@@ -15,9 +15,9 @@ from hansa.foundation.plumbing.process.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.settings import is_operator_name
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.web.client_certificate import presented_certificate
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.peer_caller import CERTIFICATE_SCHEME, CertificateMissing
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms.federation.identity import LOCAL_IDENTITY, FederationOff
 

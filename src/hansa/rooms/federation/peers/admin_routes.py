@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from msgspec.structs import asdict
 
-import hansa.foundation.plumbing.web.peer_names  # noqa: F401  # the type of names in paths
+import hansa.foundation.plumbing.web.peer_caller  # noqa: F401  # the type of names in paths
 from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, admin_holding

@@ -15,8 +15,7 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.keys.seal import Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import Seal, SealedColumn
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.job_health import Waiting
 from hansa.foundation.plumbing.web.entity_tags import require_version, version_of

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import pyotp
 import structlog
 
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
-from hansa.foundation.plumbing.keys.sealed_columns import SealedColumn
+from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unauthorized

@@ -18,10 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from . import configuration
-from .account import ServerAccount
+from .account import ServerAccount, reached
 from .errors import EmbeddedPostgresFailed
 from .layout import DATABASE, ROLE, Layout
-from .reach import reached
 
 STAGING_PREFIX = "postgres.new-"
 

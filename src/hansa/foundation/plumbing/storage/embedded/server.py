@@ -17,13 +17,12 @@ from typing import BinaryIO
 import asyncpg
 
 from . import cluster, configuration
-from .account import ServerAccount, server_account
+from .account import DESCRIPTORS, ServerAccount, reached, server_account
 from .binaries import version
 from .claim import Claim, is_claimed
 from .errors import DataDirectoryInUse, EmbeddedPostgresFailed, EmbeddedPostgresNotRunning, NoRegistry
 from .layout import DATABASE, PORT, ROLE, SOCKET_NAME, Layout, dsn
 from .processes import PidFile, Postmaster, cluster_option, remove_stale_claim
-from .reach import DESCRIPTORS, reached
 from .staging import programs_for
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.scopes import EVERY_SCOPE
 

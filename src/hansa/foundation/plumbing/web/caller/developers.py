@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import DeveloperSuspended, Forbidden, Unauthorized
 from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES

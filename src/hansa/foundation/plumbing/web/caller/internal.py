@@ -7,8 +7,8 @@ from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.web.client_certificate import presented_certificate
-from hansa.foundation.plumbing.web.declared_refusals import refuses_with
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
+from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Unauthorized
 
 from .checks import LICENCE_CHECK, SERVICE_CHECK
