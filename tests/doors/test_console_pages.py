@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from hansa.doors.console import rendering, style_sheets
-from hansa.doors.console.pages import first_steps
+from hansa.doors.console.first_steps import first_steps
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.plumbing.web.problem_docs import every_refusal
 from tests.doors.pages_read import ADDRESS, ReadPage

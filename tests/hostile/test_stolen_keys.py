@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hansa.rooms import federation
 from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, page_digest, serving, signed_part
-from hansa.rooms.catalogue.exports.items import digest_of
+from hansa.rooms.catalogue.exports.serving import digest_of
 from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.channel import PATH
 from hansa.rooms.transfers.crossing.envelope import signed_text

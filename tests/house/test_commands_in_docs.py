@@ -8,7 +8,7 @@ from typing import Any
 import typer.main
 
 from hansa.doors.commands.program import app
-from hansa.foundation.plumbing.settings.spelling import setting_names
+from hansa.foundation.plumbing.settings.settings_file import setting_names
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "command-line.md"

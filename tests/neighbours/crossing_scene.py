@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms import federation
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from hansa.rooms.transfers import CROSSING_JOBS
 from hansa.rooms.transfers.crossing import store
 from hansa.rooms.transfers.crossing.channel import PATH
@@ -99,7 +99,7 @@ class LostCalls:
                 raise HostUnreachable
             return answer
 
-        for caller in (federation, delivery):
+        for caller in (federation, channel):
             patch.setattr(caller, "call_peer", call)
 
 

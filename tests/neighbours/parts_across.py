@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES, automatic
+from hansa.rooms.commerce.contracts import CONTRACT_DEADLINES, cross_registry_payment
 from hansa.rooms.commerce.disputes import DISPUTE_DEADLINES
 from tests.neighbours.agreeing_scene import WORK, AgreementAbroad, in_days
 from tests.neighbours.crossing_scene import LostCalls, deadlines_pass, refusal, run, sent_once, settle
@@ -211,14 +211,14 @@ async def an_automatic_approval_that_fails_as_often_as_it_is_tried_fails_the_con
     await contract.settled()
     await run(agreed.pair.a, RESUMING)
     await contract.deadline_comes()
-    for _ in range(automatic.TRIES - 2):
+    for _ in range(cross_registry_payment.TRIES - 2):
         await contract.due_jobs_run()
     assert (await agreed.read(contract.number))["status"] == "SUBMITTED"
     await contract.due_jobs_run()
     await contract.settled()
     ended = await contract.shown()
     assert (ended["status"], ended["ended_because"]) == ("FAILED", "not_reviewed")
-    assert [line["act"] for line in ended["history"]].count("payment_failed") == automatic.TRIES
+    assert [line["act"] for line in ended["history"]].count("payment_failed") == cross_registry_payment.TRIES
     assert await contract.moved() == (Decimal(4), 4 * WITHOUT_FEE)
 
 

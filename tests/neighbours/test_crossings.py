@@ -10,7 +10,7 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import Answer
 from hansa.rooms import federation, ledger
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from hansa.rooms.notifications import OWNER_NOTICES
 from tests.connections import connect, take_access_tokens
 from tests.conversations.mcp_client import McpClient
@@ -271,7 +271,7 @@ async def test_a_payer_that_is_suspended_before_commit_pays_nothing(
         return answer
 
     now = datetime.now(UTC)
-    monkeypatch.setattr(delivery, "call_peer", suspended_meanwhile)
+    monkeypatch.setattr(channel, "call_peer", suspended_meanwhile)
     assert await refusal(await across(alice, bob.did, "10")) == (403, "AGENT_BLOCKED")
     monkeypatch.undo()
     await settle(pair.a, pair.b)

@@ -17,7 +17,7 @@ from hansa.rooms.federation import CertificateRequest, Delivered, Subject
 from hansa.rooms.federation.descriptor import ROOM
 from hansa.rooms.federation.licences.operator_caller import Operator
 from hansa.rooms.federation.licences.operator_licence import operator_licence
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from hansa.rooms.federation.notices import LICENCE_ROUND
 from hansa.rooms.federation.peers import READ_A_PEER
 from tests.neighbours.crossing_scene import across, refusal, settle
@@ -104,11 +104,11 @@ async def test_a_licence_is_judged_a_last_time_before_commit_is_recorded(
 
     async def suspended_meanwhile(*given: Any, **more: Any) -> Answer:
         answer = await right(*given, **more)
-        monkeypatch.setattr(delivery, "call_peer", right)
+        monkeypatch.setattr(channel, "call_peer", right)
         await network.change("suspend")
         return answer
 
-    monkeypatch.setattr(delivery, "call_peer", suspended_meanwhile)
+    monkeypatch.setattr(channel, "call_peer", suspended_meanwhile)
     assert await refusal(await across(payer, payee.did, "10")) == (403, "LICENCE_REQUIRED")
     await settle(a, b)
     assert (await payer.balance(), await payee.balance()) == ("100", "100")

@@ -15,7 +15,7 @@ from hansa.rooms.catalogue.exports import (
     serving,
     signed_part,
 )
-from hansa.rooms.catalogue.exports.items import digest_of
+from hansa.rooms.catalogue.exports.serving import digest_of
 from hansa.rooms.catalogue.peer_reading import pages, reading
 from hansa.rooms.federation import SigningKey, detached_signature
 from tests.neighbours.reading_peers import card_at, read

@@ -8,7 +8,7 @@ import pytest
 
 from hansa.foundation.plumbing.outgoing import HostUnreachable
 from hansa.rooms.commerce.payments.settlement_worker import PLACES
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from hansa.rooms.transfers.crossing.messages import PAYMENT_TOKEN, Body, Message, MessageType
 from hansa_verify import read_signal, scores_of
 from tests.neighbours.crossing_scene import (
@@ -364,7 +364,7 @@ async def test_a_local_payment_does_not_wait_for_those_to_a_silent_peer(
     across = [await paying.authorized("1") for _ in range(PLACES)]
     assert (await paying.caller.transfer(local, "60")).status_code == 200
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "call_peer", silent)
+        patch.setattr(channel, "call_peer", silent)
         for one in across:
             assert (await paying.settle(one["token"])).json()["status"] == "settling"
         failed = await paying.settle(unpaid["token"], wait=10)
@@ -387,7 +387,7 @@ async def test_a_decision_ends_the_wait_although_the_first_request_to_the_peer_h
     paying = await abroad(pair)
     made = await paying.authorized("10")
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "call_peer", silent)
+        patch.setattr(channel, "call_peer", silent)
         waiting = asyncio.create_task(paying.settle(made["token"], wait=30))
         await asked.wait()
     async with quiet_after(pair), asyncio.timeout(20):

@@ -14,7 +14,7 @@ from hansa.rooms.commerce.slash_settlements.envelope import SignedReceipt, read_
 from hansa.rooms.commerce.slash_settlements.inbox import Sent, take_receipt
 from hansa.rooms.commerce.slash_settlements.settlement import PAID_BY_ANOTHER_AWARD, Direction
 from hansa.rooms.commerce.slash_settlements.store import SHOWN_MAX_CHARACTERS
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from tests.conversations.test_slash_settlements import Court, awards, typed, verified
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
@@ -57,7 +57,7 @@ class HeldAnswers:
             self.texts += json.loads(answer.body)["messages"]
             raise HostUnreachable
 
-        patch.setattr(delivery, "call_peer", call)
+        patch.setattr(channel, "call_peer", call)
 
 
 @dataclass(frozen=True)

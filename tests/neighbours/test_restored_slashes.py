@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.rooms.federation.mailbox import delivery
+from hansa.rooms.federation.mailbox import channel
 from tests.conversations.test_slash_settlements import (
     DELIVERY,
     DUE,
@@ -294,7 +294,7 @@ async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sen
     contractor, provider, dispute_id = await disputed_by_provider(court)
     backup = await backed_up(court.pair.b)
     assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
-    right = delivery.call_peer
+    right = channel.call_peer
 
     async def call(*given: Any, **more: Any) -> Answer:
         answer = await right(*given, **more)
@@ -306,7 +306,7 @@ async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sen
         await settle(court.pair.a, court.pair.b)
         return answer
 
-    monkeypatch.setattr(delivery, "call_peer", call)
+    monkeypatch.setattr(channel, "call_peer", call)
     await court.what_is_due_happens(court.pair.a)
     await court.what_is_due_happens()
     awarded, owed = await awards(court, dispute_id)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.connection import SERVER_SETTINGS, Tx
-from hansa.rooms.federation.did_claims.named import NAMED_CLAIMS
+from hansa.rooms.federation.did_claims.operator_claims import NAMED_CLAIMS
 
 Choose: TypeAlias = Callable[[int], int]
 UseCase: TypeAlias = Callable[[Tx], Awaitable[Any]]

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansa.foundation.values.jwk import jwk_of
 from hansa.rooms.catalogue.errors import CursorInvalid
 from hansa.rooms.catalogue.exports import EXPORT_VERSION, ITEM_TYPE, page_digest, signed_part
-from hansa.rooms.catalogue.exports.items import digest_of
 from hansa.rooms.catalogue.exports.place import Place, decode, encode, moment_in
 from hansa.rooms.catalogue.exports.records import Range
+from hansa.rooms.catalogue.exports.serving import digest_of
 from hansa.rooms.catalogue.peer_reading import rules
 from hansa.rooms.catalogue.peer_reading.judging import judge_page, origin_of
 from hansa.rooms.catalogue.peer_reading.records import Origin, PageRefused

@@ -8,7 +8,7 @@ import pytest
 
 from hansa.rooms.catalogue import card_template
 from hansa.rooms.catalogue.form import check_card, check_peer_card, peers_part
-from hansa.rooms.catalogue.mirrors.plain import is_plain
+from hansa.rooms.catalogue.mirrors.apply import is_plain
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import card_of
 

@@ -46,10 +46,8 @@ PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
 DISPUTE = "deposit a bond and decide a dispute"
 Confirm = Callable[[str], bool]
-COMPLAINT = "Every second page is missing."
-
-
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
+COMPLAINT = "Every second page is missing."
 
 
 class Options(msgspec.Struct, frozen=True):

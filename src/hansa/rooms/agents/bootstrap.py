@@ -18,6 +18,7 @@ from hansa.foundation.values.secrets import fingerprint, new_hex
 from . import rules, store
 
 IsSuspended: TypeAlias = Callable[[Tx, int], Awaitable[bool]]
+"""Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""
 OwnerSuspension = Annotated[IsSuspended, Depends(IS_DEVELOPER_SUSPENDED.given)]
 
 
@@ -59,9 +60,6 @@ async def issue_bootstrap_token(
 async def forget_bootstrap_tokens(tx: Tx, developer_id: int) -> None:
     """Delete the developer's tokens; one that a creation under way has burned is waited for."""
     await store.delete_bootstrap_tokens(tx, developer_id)
-
-
-"""Whether the developer of that id is suspended; while it says no, nobody suspends them before the transaction ends."""
 
 
 async def require_not_suspended(tx: Tx, developer_id: int, is_suspended: IsSuspended) -> None:

@@ -28,6 +28,7 @@ Revoked = Literal["revoked", "already", "not_found"]
 Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
 RequireUnbound: TypeAlias = Callable[[Tx, str], Awaitable[None]]
 REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent")
+"""Raises Conflict when an agreement binds the agent of that DID, which the caller has locked."""
 
 
 async def suspend(tx: Tx, did: str) -> Suspended:
@@ -156,9 +157,6 @@ async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAg
 
 def _ended(status: str | None) -> Literal["revoked", "not_found"]:
     return "not_found" if status is None else "revoked"
-
-
-"""Raises Conflict when an agreement binds the agent of that DID, which the caller has locked."""
 
 
 async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound: RequireUnbound) -> None:

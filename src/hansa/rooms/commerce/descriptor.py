@@ -7,7 +7,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, federation, transfers
 
-from . import bonds, contracts, disputes, intents, payments, slash_bond, slash_settlements, x402
+from . import bonds, contracts, disputes, intents, payments, slash_settlements, x402
 from . import cross_registry as across
 from .agora_card import agora_router
 
@@ -88,7 +88,7 @@ ROOM = Room(
     account_end=disputes.ACCOUNT_END,
     offers=(
         bonds.BOND_ADMITS,
-        slash_bond.SLASH_BOND,
+        bonds.SLASH_BOND,
         slash_settlements.SIGNED_VERDICT,
     ),
     fills=(

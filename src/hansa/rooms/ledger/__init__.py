@@ -34,7 +34,6 @@ from hansa.rooms.ledger.closing import (
     close_account,
     unclaimed_units,
 )
-from hansa.rooms.ledger.compensation import Compensation, compensate
 from hansa.rooms.ledger.crossings import (
     AbortIn,
     AbortOut,
@@ -115,7 +114,9 @@ from hansa.rooms.ledger.staking import (
 from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.supply import (
+    Compensation,
     SupplyChange,
+    compensate,
     destroy,
     grant,
     grant_by_administrator,

@@ -30,6 +30,7 @@ UNION ALL SELECT did, 'staked', staked FROM ledger_account WHERE staked <> 0
 UNION ALL SELECT did, 'escrow', escrow FROM ledger_account WHERE escrow <> 0
 UNION ALL SELECT did, 'transit', transit FROM ledger_account WHERE transit <> 0
 """
+"""A relation to join: what every bucket of every account holds, empty ones left out."""
 
 _SET_STATUS = """
 WITH accounts AS (
@@ -39,7 +40,6 @@ UPDATE ledger_account SET status = $2 FROM accounts WHERE ledger_account.id = ac
 """
 
 
-"""A relation to join: what every bucket of every account holds, empty ones left out."""
 ACCOUNTS = "SELECT id, did AS account FROM ledger_account"
 """A relation to join: every account."""
 OWED = """

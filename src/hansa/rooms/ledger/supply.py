@@ -4,6 +4,10 @@
 - Issuing holds that lock while the supply is summed, so that no two pass the limit together. Destroying holds it, so that the
   units are still there when they are taken.
 - Each act of a treasury administrator is in the audit log, with its reference as the reason.
+
+Units issued to a complainant because another registry confirmed that it destroyed units of the defendant.
+
+They count toward `net_in_limit` of that registry, as units that it brings in: its word makes units here.
 """
 
 from collections.abc import Sequence
@@ -20,10 +24,27 @@ from hansa.rooms import journal
 from . import crossings_store, orders, rules, store
 from .accounts import balance_of
 from .book import Book
-from .engine import apply
-from .errors import AccountUnknown, InsufficientBalance, IssuanceRefused, ReferenceUsed, TreasuryInsufficient
+from .engine import Result, apply
+from .errors import (
+    AccountUnknown,
+    InsufficientBalance,
+    IssuanceRefused,
+    PeerLimitReached,
+    ReferenceUsed,
+    TreasuryInsufficient,
+)
 
 GENESIS_REF = "genesis"
+
+_OPEN = """
+INSERT INTO ledger_corridor (transit_id) SELECT id FROM ledger_account WHERE did = $1 AND unit = ''
+ON CONFLICT DO NOTHING
+"""
+_COUNT = """
+UPDATE ledger_corridor k SET compensated = k.compensated + $2 FROM ledger_account a
+WHERE a.did = $1 AND a.unit = '' AND k.transit_id = a.id
+  AND ($3::bigint IS NULL OR ledger_net_in(a.id) + $2 <= $3) RETURNING 1
+"""
 
 
 async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
@@ -183,3 +204,30 @@ async def grant_by_administrator(
 async def treasury_grants_after(tx: Tx, after: int, most: int) -> list[store.TreasuryGrant]:
     """Return the grants of administrators in commit order: at most `most`, with ids greater than `after`."""
     return await store.treasury_grants_after(tx, after, most)
+
+
+class Compensation(msgspec.Struct, frozen=True):
+    """Units to issue, and their limits: the most of one issue, and the net_in_limit of the registry that confirmed the slash."""
+
+    complainant: str
+    amount: Minor
+    frame: str
+    ref: str
+    amount_max: Minor
+    net_in_limit: Minor | None
+
+
+async def compensate(tx: Tx, asked: Compensation, book: Book) -> Result:
+    """Issue units to the account of a complainant, once for each reference.
+
+    Raises: PeerLimitReached, MintTooLarge, SupplyExhausted, AccountUnknown.
+    """
+    transit, amount = book.transit(asked.frame), asked.amount
+    await store.open_accounts(tx, [transit], kind="system")
+    await require_issuable(
+        tx, amount, amount_max=asked.amount_max, parties=[asked.complainant, transit], book=book
+    )
+    await tx.execute(_OPEN, transit)
+    if await tx.fetchval(_COUNT, transit, amount, asked.net_in_limit) is None:
+        raise PeerLimitReached
+    return (await apply(tx, [orders.issue(asked.complainant, amount, asked.ref)], book))[0]

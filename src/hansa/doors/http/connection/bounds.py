@@ -24,13 +24,15 @@ from hansa.foundation.plumbing.process.runtime import Slot
 
 HEAD_SECONDS = 10
 PROGRESS_SECONDS = 30
+"""A body, and the reading of an answer, must move by PROGRESS_BYTES in each of these."""
 WINDOW_SECONDS = 0.25
 WINDOW_BYTES = 64 << 20
+"""A quarter of a gigabyte a second costs a tenth of a processor."""
 UNSENT_MAX_BYTES = 64 << 20
 ADDRESSES_TO_FILL = 4
+"""One address has this part of the room."""
 
 
-"""A body, and the reading of an answer, must move by PROGRESS_BYTES in each of these."""
 PROGRESS_BYTES = PROGRESS_SECONDS * 1024
 LINGER_SECONDS = 2
 PIPELINED_MAX = 16
@@ -208,9 +210,3 @@ class ReadingFlow(FlowControl):
             self.read_paused = False
         else:
             super().resume_reading()
-
-
-"""A quarter of a gigabyte a second costs a tenth of a processor."""
-
-
-"""One address has this part of the room."""

@@ -2,7 +2,7 @@
 
 A bad value stops the start with one line that names the variable, the value and the allowed values. `values` holds the allowed
 values, `model` the settings, `federation` those on other registries and the jurisdiction profile that one of them names,
-`spelling` finds names that are close to one, `settings_file` reads a settings file and hides secrets.
+`settings_file` reads a settings file, finds names that are close to that of a setting, and hides secrets.
 """
 
 from .federation import JurisdictionProfile, RegulatedAction, read_profile
@@ -19,15 +19,18 @@ from .model import (
 )
 from .settings_file import (
     CONFIG_VARIABLE,
+    DECISIVE,
+    KEY_NAMES,
     applied_file,
     applied_settings_file,
     apply_settings_file,
     apply_sound_lines,
     exposure,
     masked_value,
+    misspelt_settings,
     read_settings_file,
+    require_spelling,
 )
-from .spelling import DECISIVE, KEY_NAMES, misspelt_settings, require_spelling
 from .values import SECRET, SECRET_SHORT_BELOW, is_operator_name
 
 __all__ = [

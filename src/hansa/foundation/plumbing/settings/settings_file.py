@@ -4,18 +4,19 @@
 - A value reaches to the end of its line; spaces around it do not belong to it. It may stand in single or double quotes.
 - A backslash and a line that continues are refused: other readers of such files disagree about them.
 - Variables that hold a secret are shown without it, and a file of others that exposes one is reported.
+
+Names in the environment or in a file that are close to the name of a setting, and so probably meant to be it, are reported.
 """
 
 import os
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from stat import S_IROTH
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from .model import ARE_A_SECRET, HOLD_A_PASSWORD, BadSetting
-from .spelling import KEY_NAMES, misspelt_settings
+from .model import ARE_A_SECRET, HOLD_A_PASSWORD, BadSetting, Settings
 
 HIDDEN = "[hidden]"
 PASSPHRASES = frozenset({"HANSA_KEYS_PASSPHRASE", "HANSA_ADMIN_PASSWORD"})
@@ -24,6 +25,25 @@ CONFIG_VARIABLE = "HANSA_CONFIG"
 FILE_MAX_BYTES = 1 << 16
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.ASCII)
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<value>.*)(?P=quote)")
+
+# Read where they are used, and no members of the settings.
+OTHER_NAMES = (
+    "HANSA_CONFIG",
+    "HANSA_KEYS_PASSPHRASE",
+    "HANSA_ADMIN_PASSWORD",
+    "HANSA_TEST_TIER",
+    "HANSA_TEST_SEED",
+)
+KEY_NAMES = re.compile(r"HANSA_KEY_[A-Z_]+", re.ASCII)
+# Names of other programs that are close to ours.
+FOREIGN_NAMES = frozenset({"HOST", "LOGLEVEL", "LOGNAME", "PORTS", "REPORT", "SPORT"})
+DECISIVE = frozenset(
+    {"DATABASE_URL", "HANSA_DATA_DIR", "REGISTRY_NAME", "TRUST_DOMAIN", "REGISTRY_TIER", "HANSA_CONFIG"}
+)
+"""Settings that decide on the registry that is served: without one of them, another one would be founded."""
+
+SHORTEST = 6
+LONG = 12
 
 
 def masked_value(name: str, value: str) -> str:
@@ -171,3 +191,57 @@ def _text_of(path: Path) -> str:
         raise BadSetting(f"the settings file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadSetting(f"{path} is no settings file: it is no UTF-8 text") from None
+
+
+def setting_names() -> list[str]:
+    """The variable of every setting."""
+    return [str(field.validation_alias or name.upper()) for name, field in Settings.model_fields.items()]
+
+
+def misspelt_settings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The names in the environment that are no settings but close to one, each with the one that is probably meant."""
+    known = [*setting_names(), *OTHER_NAMES]
+    suspects = [name for name in environment if name not in known and not _is_foreign(name)]
+    found = {name: _closest(name.upper(), known) for name in suspects}
+    return {name: meant for name, meant in found.items() if meant is not None and meant not in environment}
+
+
+def require_spelling(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises: BadSetting, when a setting that decides on the registry seems to be misspelt."""
+    for name, meant in misspelt_settings(environment).items():
+        if meant in DECISIVE:
+            raise BadSetting(f"{name} is not a setting; rename it to {meant}, or unset it")
+
+
+def _is_foreign(name: str) -> bool:
+    return len(name) < SHORTEST or name in FOREIGN_NAMES or KEY_NAMES.fullmatch(name) is not None
+
+
+def _closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name at most one edit away, two where it is long."""
+    allowed = 2 if len(name) >= LONG else 1
+    near = [(distance(name, one, allowed), one) for one in known if _may_be_near(name, one, allowed)]
+    best = min(near, default=(allowed + 1, ""))
+    return best[1] if best[0] <= allowed else None
+
+
+def _may_be_near(left: str, right: str, bound: int) -> bool:
+    # One edit changes the length by at most one, and the set of letters by at most two. This is a hundred times as fast
+    # as the distance, which a start would otherwise compute for each variable and setting.
+    return abs(len(left) - len(right)) <= bound and len(set(left) ^ set(right)) <= 2 * bound
+
+
+def distance(left: str, right: str, bound: int) -> int:
+    """How many letters must be changed, added, left out or swapped with their neighbour; more than `bound` when many."""
+    rows = [list(range(len(right) + 1))]
+    for i, a in enumerate(left, 1):
+        row = [i]
+        for j, b in enumerate(right, 1):
+            cost = min(rows[-1][j] + 1, row[j - 1] + 1, rows[-1][j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, rows[-2][j - 2] + 1)
+            row.append(cost)
+        if min(row) > bound:
+            return bound + 1
+        rows.append(row)
+    return rows[-1][-1]

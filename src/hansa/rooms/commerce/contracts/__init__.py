@@ -4,7 +4,7 @@ from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.attestation_store import attestations_state
 from hansa.rooms.commerce.contracts.contract import Contract, Status
-from hansa.rooms.commerce.contracts.cross_registry_paid import end_by_decision
+from hansa.rooms.commerce.contracts.cross_registry_payment import end_by_decision, forgotten_part
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
 from hansa.rooms.commerce.contracts.errors import (
     ContractUnknown,
@@ -15,7 +15,6 @@ from hansa.rooms.commerce.contracts.errors import (
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
 from hansa.rooms.commerce.contracts.link_routes import router as link_router
 from hansa.rooms.commerce.contracts.listing import Listed, find_copy, list_contracts, open_contracts_of
-from hansa.rooms.commerce.contracts.lost_after_restore import forgotten_part
 from hansa.rooms.commerce.contracts.page_link import (
     public_contracts_of,
     read_by_ticket,

@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger, transfers
 
-from . import automatic, paying, rules, store
+from . import cross_registry_payment, paying, rules, store
 from . import cross_registry_payment as paying_across
 from .approved import approve_once_paid
 from .contract import Contract, Ending, Status
@@ -66,7 +66,7 @@ async def _not_reviewed(tx: Tx, contract: Contract, runtime: Runtime) -> None:
             await _pay_and_approve(tx, contract, runtime)
         except _UNPAYABLE as refusal:
             if refusal.code in transfers.PASSING_CODES:
-                await automatic.not_begun(tx, contract, refusal.code, settings)
+                await cross_registry_payment.not_begun(tx, contract, refusal.code, settings)
                 return
         else:
             return

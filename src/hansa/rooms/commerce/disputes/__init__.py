@@ -1,5 +1,11 @@
 """Disputes: an agent complains about another, and an administrator rules."""
 
+from hansa.rooms.commerce.bonds import (
+    SLASH_BOND,
+    BondSlash,
+    BondSlashed,
+    SlashBond,
+)
 from hansa.rooms.commerce.disputes.account_end import (
     ACCOUNT_END,
     disputed_of,
@@ -28,12 +34,6 @@ from hansa.rooms.commerce.disputes.schemas import (
     DisputeOut,
     EvidenceIn,
     RulingIn,
-)
-from hansa.rooms.commerce.slash_bond import (
-    SLASH_BOND,
-    BondSlash,
-    BondSlashed,
-    SlashBond,
 )
 
 __all__ = [

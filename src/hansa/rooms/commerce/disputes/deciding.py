@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import ZERO, Minor, format_amount, parse_amount
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce import contracts, slash_settlements
-from hansa.rooms.commerce.slash_bond import BondSlash, BondSlashed, SlashBond
+from hansa.rooms.commerce.bonds import BondSlash, BondSlashed, SlashBond
 
 from . import deposits, moves, rules, store
 from .bundle import proposal_for

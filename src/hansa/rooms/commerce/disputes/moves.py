@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, format_amount
 from hansa.rooms import journal, ledger
 from hansa.rooms.commerce import contracts
-from hansa.rooms.commerce.slash_bond import BondSlashed
+from hansa.rooms.commerce.bonds import BondSlashed
 
 from . import rules, store
 from .dispute import Dispute

@@ -28,7 +28,7 @@ from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, federation, ledger, transfers
 from hansa.rooms.commerce import contracts
-from hansa.rooms.commerce.slash_bond import SLASH_BOND, SlashBond
+from hansa.rooms.commerce.bonds import SLASH_BOND, SlashBond
 
 from . import errors
 from .bundle import proposal_for, signed_bundle

@@ -45,11 +45,11 @@ from hansa.rooms import agents, catalogue, federation, ledger, transfers
 
 from . import errors
 from .authorize import PERMISSION, require_payee
+from .buy_schemas import QuoteOut
 from .ending import release, release_by_id
 from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
 from .quote import Quote, count_firm, quote, require_firm, sign_quote
-from .quote_schemas import QuoteOut
 from .reading import list_tokens
 from .rules import Status
 from .schemas import (

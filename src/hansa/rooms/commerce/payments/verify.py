@@ -25,12 +25,12 @@ from .store import Verified
 
 BATCH_MAX = 500
 BATCHES_MAX = 2
+"""How many are under way at a time."""
 
 # About 5 MB; beyond it the oldest are looked up again.
 KNOWN_MAX = 5000
 
 
-"""How many are under way at a time."""
 # Fewer do not justify a statement and a commit of their own beside another one.
 FEWEST_BESIDE = 16
 UNKNOWN_STATUS = "unknown"

@@ -1,8 +1,7 @@
 """Settlements: slashes of agents of other registries, asked for there, and those that others ask for here."""
 
-from .abandoning import end_with
 from .awarding import Awarded, begin_award, paid_before
-from .beginning import RuledAbroad, begin, peer_of_party
+from .beginning import RuledAbroad, begin, end_with, peer_of_party
 from .channel import SETTLEMENTS_OUTBOX, SIGNED_VERDICT
 from .routes import admin_router, peer_router
 from .settlement import SAME_UNIT, Claim, worth

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, journal, ledger, transfers
-from hansa.rooms.commerce.slash_bond import SlashBond
+from hansa.rooms.commerce.bonds import SlashBond
 
 from . import settlement as protocol
 from . import store

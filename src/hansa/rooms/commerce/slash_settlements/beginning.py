@@ -1,4 +1,7 @@
-"""A dispute was decided against an agent of a peer: its registry is asked to slash, from the commit of the ruling on."""
+"""A dispute was decided against an agent of a peer: its registry is asked to slash, from the commit of the ruling on.
+
+The end of the settlements with a peer that is deleted.
+"""
 
 from fractions import Fraction
 
@@ -7,10 +10,12 @@ import msgspec
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import federation, transfers
+from hansa.rooms import federation, journal, transfers
 
 from . import settlement, store
-from .settlement import Claim
+from . import settlement as protocol
+from .inbox import compensation_refused
+from .settlement import Claim, Direction, Status
 
 
 class RuledAbroad(msgspec.Struct, frozen=True):
@@ -38,3 +43,12 @@ async def begin(tx: Tx, peer: federation.PeerRecord, ruled: RuledAbroad) -> None
     timestamp = await clock.seconds(tx)
     new = settlement.opened(ruled.claim, ruled.compensation, timestamp, ruled.rate, ruled.payment)
     await store.add(tx, peer.spiffe_id, peer.ledger_id, new, None, is_due=True)
+
+
+async def end_with(tx: Tx, peer: str) -> None:
+    """End every settlement with the peer of this SPIFFE id, whose pair is locked."""
+    for stored in await store.lock_open(tx, peer):
+        after = protocol.on_abandon(stored.settlement)
+        await store.write(tx, stored.settlement_id, after)
+        if after.direction is Direction.AWARDED and stored.settlement.status is Status.SLASHED:
+            await journal.append(tx, compensation_refused(stored, after))

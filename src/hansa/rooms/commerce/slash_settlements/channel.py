@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation, transfers
-from hansa.rooms.commerce.slash_bond import SLASH_BOND
+from hansa.rooms.commerce.bonds import SLASH_BOND
 
 from . import envelope, store
 from .awarding import PresentedAward, take_award, take_paid

@@ -31,10 +31,8 @@ from .settlement import Claim, Direction, Outcome, Settlement, Status
 
 SLASHES = "commerce: slashes for peers"
 AUTO_APPROVED_IN_A_DAY = Fraction(10)
-TRANSFER, CONTRACT = "transfer:", "contract:"
-
-
 """Of a peer, as a multiple of its auto_slash_max_avt."""
+TRANSFER, CONTRACT = "transfer:", "contract:"
 
 
 async def take_request(tx: Tx, request: Request, settings: Settings) -> int | None:

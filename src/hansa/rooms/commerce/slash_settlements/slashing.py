@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import journal, ledger, transfers
-from hansa.rooms.commerce.slash_bond import SLASH_BOND, BondSlash, SlashBond
+from hansa.rooms.commerce.bonds import SLASH_BOND, BondSlash, SlashBond
 
 from . import settlement as protocol
 from . import store

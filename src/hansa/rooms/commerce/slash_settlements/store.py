@@ -24,6 +24,7 @@ CHAIN_ENTRY = "slash_settled"
 FIRST_PAUSE_SECONDS = 2
 LONGEST_PAUSE_SECONDS = 600
 SHOWN_MAX_CHARACTERS = 500_000
+"""Of an award that was paid: a message with it inside is a message that the other registry reads."""
 _USED = "SELECT transfer_id FROM commerce_slashed_payment WHERE peer = $1 AND transfer_id = ANY ($2)"
 _USE = """
 INSERT INTO commerce_slashed_payment (peer, transfer_id, settlement_id) SELECT $1, id, $2 FROM unnest($3::uuid[]) AS id
@@ -31,7 +32,6 @@ ON CONFLICT DO NOTHING
 """
 
 
-"""Of an award that was paid: a message with it inside is a message that the other registry reads."""
 UNCOLLECTED_PAUSE_SECONDS = 86_400
 """The longest pause where the defendant had nothing left: units that come later are collected within a day."""
 _ADD = """

@@ -56,9 +56,11 @@ icon_admin_router = APIRouter(tags=["administrators"], route_class=GuardedRoute)
 MAGIC = b"\xff\xd8\xff"
 START, END, SCAN = 0xD8, 0xD9, 0xDA
 FRAMES = frozenset({0xC0, 0xC1, 0xC2})
+"""Baseline, extended and progressive, all with Huffman codes."""
 KEPT = frozenset({0xC4, 0xDB, 0xDD, SCAN, *FRAMES})
 ADOBE = 0xEE
 ADOBE_BYTES = 12
+"""Says how colours are coded; what may follow is dropped."""
 FRAME_BYTES_MIN = 9
 
 
@@ -120,12 +122,6 @@ def rewritten_icon(image: bytes) -> tuple[bytes, str]:
     if len(written) > ICON_MAX_BYTES:
         raise IconUnusable(f"The icon cannot be used: it has more than {ICON_MAX_BYTES} bytes.", field=MEMBER)
     return written, "image/png" if is_png else "image/jpeg"
-
-
-"""Baseline, extended and progressive, all with Huffman codes."""
-
-
-"""Says how colours are coded; what may follow is dropped."""
 
 
 def rewritten_jpeg(image: bytes) -> bytes:

@@ -42,8 +42,10 @@ from .signatory import present_signing_key
 
 LEAF = "registry_card"
 WINDOW = timedelta(days=30)
+"""How long a signature is valid: long against the minutes for which a card is cached."""
 HEADERS_MAX = 64
 RENEWAL = WINDOW / 2
+"""The age at which a signature is renewed."""
 JWS_TYPE = "registry-card+jws"
 
 
@@ -142,11 +144,6 @@ async def _sign_unless_signed(tx: Tx, body: Mapping[str, Any], seal: Seal) -> Ca
 def _body_of(version: CardVersion) -> dict[str, Any]:
     card = json.loads(version.document)
     return {name: block for name, block in card.items() if name not in UNTAGGED_BLOCKS}
-
-
-"""How long a signature is valid: long against the minutes for which a card is cached."""
-
-"""The age at which a signature is renewed."""
 
 
 class SignatureWindow(msgspec.Struct, frozen=True):

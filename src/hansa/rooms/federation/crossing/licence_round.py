@@ -50,6 +50,7 @@ _log = structlog.get_logger()
 PATH = "/api/v1/federation/licence/mine"
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
 EVERY_SECONDS = 300.0
+"""How late a suspension, or a certificate that was issued anew, shows on the card."""
 
 
 async def refresh_licences(runtime: Runtime) -> None:
@@ -159,9 +160,6 @@ def _certificates(delivered: Delivered) -> Iterable[Certificate]:
             yield read_certificate(text)
         except BadLicence:
             continue
-
-
-"""How late a suspension, or a certificate that was issued anew, shows on the card."""
 
 
 async def read_operator_licence(runtime: Runtime) -> None:

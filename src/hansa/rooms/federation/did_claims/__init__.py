@@ -1,17 +1,18 @@
 """Claims of DIDs: which registry of a trust domain holds a DID, kept by the frame of that trust domain."""
 
 from .errors import DidClaimed, DidNotConfirmed, DidRefused
-from .named import is_held_elsewhere, require_own_confirmed
 from .operator_claims import (
     CLAIM_DIDS,
     CONFIRM_CLAIMS,
     FrameUnavailable,
     announce_did,
     held_elsewhere,
+    is_held_elsewhere,
     is_own_did,
     is_shared,
     learn_holders,
     require_confirmed,
+    require_own_confirmed,
     speaks_for,
     unconfirmed,
 )

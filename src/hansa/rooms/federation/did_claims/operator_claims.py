@@ -12,6 +12,8 @@ Registries of one trust domain share the namespace of their DIDs. A DID of that 
 known that another one holds it.
 
 Answers of the frame that an operator keeps: the holder of each DID that it has met and did not mint.
+
+Claims on the DIDs that callers of this process name: those of one moment are read by one statement.
 """
 
 import json
@@ -24,9 +26,10 @@ import structlog
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.outgoing import Answer
-from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.did import namespace_of
 from hansa.foundation.values.errors import Unavailable
@@ -37,7 +40,7 @@ from hansa.rooms.federation.peers import PeerRecord, call_peer
 from . import store
 from .errors import DidClaimed, DidNotConfirmed, DidRefused
 from .schemas import DIGESTS_MAX
-from .store import LocalDid
+from .store import Claim, LocalDid
 
 JOB = "federation: claim DIDs at the frame"
 KEY = "own"
@@ -245,3 +248,43 @@ async def _ask(runtime: Runtime, digests: Sequence[bytes]) -> None:
     found = [(digest, holder) for digest, holder in declared if holder != own]
     if found:
         await runtime.database.transaction(lambda tx: store.learn(tx, found))
+
+
+def _claims_by_digest(runtime: Runtime) -> BatchLoader[bytes, Claim]:
+    async def load(digests: Sequence[bytes]) -> Mapping[bytes, Claim]:
+        return await runtime.database.query(lambda tx: store.claims(tx, digests))
+
+    return BatchLoader(load)
+
+
+NAMED_CLAIMS: Slot[BatchLoader[bytes, Claim]] = Slot(
+    "federation: claims of the DIDs that callers name", build=_claims_by_digest
+)
+
+
+async def is_held_elsewhere(runtime: Runtime, did: str) -> bool:
+    """Return whether another registry of this trust domain holds the DID; an operator asks its frame about one that is not known here.
+
+    Never within a transaction. Raises: FrameUnavailable, Unavailable.
+    """
+    claim = await _claim_of(runtime, did)
+    if claim is None and runtime.settings.is_operator:
+        await learn_holders(runtime, [did])
+        claim = await _claim_of(runtime, did)
+    return claim is not None and (claim.holder is not None or claim.state == "refused")
+
+
+async def require_own_confirmed(runtime: Runtime, did: str) -> None:
+    """Require that the frame has confirmed one own DID. Raises: DidNotConfirmed, DidRefused, Unavailable. See `require_confirmed`."""
+    if not runtime.settings.is_operator:
+        return
+    claim = await _claim_of(runtime, did)
+    if claim is None or claim.holder is not None or claim.state == "held":
+        return
+    if claim.state == "refused":
+        raise DidRefused
+    raise DidNotConfirmed(retry_after=RETRY_SECONDS)
+
+
+async def _claim_of(runtime: Runtime, did: str) -> Claim | None:
+    return await NAMED_CLAIMS.of(runtime).find(digest_of(did))

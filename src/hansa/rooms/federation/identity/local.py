@@ -39,10 +39,8 @@ from .requests import KINDS, Kind, identities_of, new_request
 
 CERTIFICATE_LIFETIME = timedelta(days=1)
 REMEMBERED_SECONDS = 5.0
-TABLE = "federation_identity"
-
-
 """For how long a received certificate is shown before it is read again; a renewed one comes days before the end."""
+TABLE = "federation_identity"
 
 
 class LocalIdentity(ABC):

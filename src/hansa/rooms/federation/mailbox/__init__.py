@@ -1,7 +1,17 @@
 """The mailbox: signed messages between this registry and its peers, sent, received and applied alike for every subject."""
 
-from .channel import ApplyAlone, Channel, Exchange, Outbox, Sending, converse
-from .delivery import Answers, PeerUnavailable, post, post_messages
+from .channel import (
+    Answers,
+    ApplyAlone,
+    Channel,
+    Exchange,
+    Outbox,
+    PeerUnavailable,
+    Sending,
+    converse,
+    post,
+    post_messages,
+)
 from .envelope import Envelope, MalformedMessage, in_shape, own_keys, require_signed
 from .positions import (
     ADDRESSEE_MAX_CHARACTERS,

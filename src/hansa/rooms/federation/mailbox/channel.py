@@ -5,6 +5,8 @@
 - The outbox has the messages that the rows of a room have for each peer, sent until the peer has answered them. No text is
   stored: each message bears the positions of the moment in which it is signed, so rows hold its subject and its due time.
 - Nothing here is called within a transaction.
+
+Post a request to a peer. A peer that does not answer is one error, with a reason that may be stored.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -14,11 +16,16 @@ import msgspec
 import structlog
 
 from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms.federation.did_claims import FrameUnavailable, learn_holders
+from hansa.rooms.federation.identity import FederationOff
+from hansa.rooms.federation.peer_trust import call_peer
 from hansa.rooms.federation.peers import (
+    CALL_LIMITS,
     PeerRecord,
     count_refusal,
     keys_in_force,
@@ -26,7 +33,6 @@ from hansa.rooms.federation.peers import (
     with_present_keys,
 )
 
-from .delivery import PeerUnavailable, post_messages
 from .envelope import MalformedMessage
 
 M = TypeVar("M")
@@ -34,6 +40,7 @@ MALFORMED = "message_malformed"
 _log = structlog.get_logger()
 SWEEP_SECONDS = 2.0
 RETRIES = jobs.Retries(None, pause_seconds=2.0, pause_max_seconds=60.0)
+OK = 200
 
 
 class ApplyAlone(Exception):
@@ -243,3 +250,43 @@ class Outbox(msgspec.Struct, frozen=True):
                 await sending.send_all(runtime, peer)
         except PeerUnavailable as unavailable:
             raise jobs.PutOff(unavailable.reason) from None
+
+
+class PeerUnavailable(Exception):
+    """The peer did not answer, or not as the protocol has it; `reason` may be stored."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Answers(msgspec.Struct):
+    """Messages in the answer of a peer. `reads_transfers`: it reads several transfers in one text."""
+
+    messages: list[str]
+    reads_transfers: bool = False
+
+
+async def post(
+    runtime: Runtime, peer: PeerRecord, path: str, body: Any, *, limits: CallLimits = CALL_LIMITS
+) -> Answer:
+    """Post a JSON body to a route of a peer; any status is an answer. Never within a transaction. Raises: PeerUnavailable."""
+    try:
+        return await call_peer(runtime, peer, "POST", path, body, limits=limits)
+    except OutgoingTrouble as error:
+        raise PeerUnavailable(error.reason) from None
+    except (PeerClosed, FederationOff) as refusal:
+        raise PeerUnavailable(refusal.code.lower()) from None
+
+
+async def post_messages(
+    runtime: Runtime, peer: PeerRecord, path: str, texts: Sequence[str], **members: object
+) -> Answers:
+    """Post messages, and further members beside them; the messages in answer. Never within a transaction. Raises: PeerUnavailable."""
+    answer = await post(runtime, peer, path, {"messages": list(texts), **members})
+    if answer.status != OK:
+        raise PeerUnavailable(f"status_{answer.status}")
+    try:
+        return msgspec.json.decode(answer.body, type=Answers)
+    except msgspec.DecodeError:
+        raise PeerUnavailable("unreadable_answer") from None

@@ -49,6 +49,7 @@ RENEWALS_AT = "/api/v1/federation/identity/renewals"
 _log = structlog.get_logger()
 PATH = "/api/v1/federation/peers"
 EVERY_SECONDS = 60.0
+"""How long an operator that the frame removed is still taken for one by the others."""
 
 
 async def own_frame(tx: Tx, settings: Settings) -> PeerRecord | None:
@@ -119,9 +120,6 @@ async def _renew(runtime: Runtime, frame: PeerRecord) -> None:
         await receive_certificates(tx, requested, certificates, frame.bundle)
 
     await runtime.database.transaction(receive)
-
-
-"""How long an operator that the frame removed is still taken for one by the others."""
 
 
 class _Listed(msgspec.Struct):

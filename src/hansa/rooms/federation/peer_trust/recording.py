@@ -29,6 +29,7 @@ from .verdicts import PeerVerdict
 MARK_MAX_CHARACTERS = 512
 _log = structlog.get_logger()
 UNANSWERED = (AnswerUnreadable, CertificateRefused, HostUnreachable, NameUnknown, OutgoingTimeout)
+"""What says that the peer did not answer; the other troubles arise on this side."""
 
 
 async def record_signal(tx: Tx, peer_id: int, kind: SignalKind, mark: str = "") -> bool:
@@ -92,9 +93,6 @@ async def classify_peers(tx: Tx, runtime: Runtime) -> None:
                 score=round(verdict.score, 4),
                 mode=settings.peer_trust_mode,
             )
-
-
-"""What says that the peer did not answer; the other troubles arise on this side."""
 
 
 async def call_peer(

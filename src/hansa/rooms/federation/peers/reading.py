@@ -17,6 +17,7 @@ from .errors import PeerAmbiguous, PeerUnknown
 from .records import PeerRecord
 
 PRIOR = 0.5
+"""The score of a peer without evidence."""
 
 
 async def peers(tx: Tx) -> list[PeerRecord]:
@@ -88,9 +89,6 @@ async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int = 1) -> No
     """
     await store.count_refusal(tx, peer_id, reason, times)
     peer_refusals_total.labels(reason).inc(times)
-
-
-"""The score of a peer without evidence."""
 
 
 class PeerView(msgspec.Struct, frozen=True):

@@ -42,6 +42,7 @@ REST_FACTOR = 4
 RECONNECT_SECONDS = 0.5
 FOLLOWING = "live feed: follow the journal"
 LINGER_SECONDS = 5.0
+"""How long the connection is kept while no events are needed. Nothing is read on it meanwhile."""
 Deliver = Callable[[Sequence[StoredEvent]], None]
 
 
@@ -304,6 +305,3 @@ class Follower:
 
 
 LIVE_FEED: Slot[LiveFeed] = Slot("live feed: sockets of this process", build=_live_feed)
-
-
-"""How long the connection is kept while no events are needed. Nothing is read on it meanwhile."""

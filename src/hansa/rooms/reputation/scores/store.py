@@ -77,6 +77,7 @@ SELECT NOT EXISTS (SELECT FROM reputation_epoch WHERE epoch = t.today) AS due, t
 FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today) t
 """
 HAS_DUE_EPOCH = Question(f"SELECT due FROM ({_IS_DUE}) t")  # noqa: S608
+"""Whether there are no scores of today yet."""
 
 _OPEN = """
 INSERT INTO reputation_funds (developer_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING
@@ -91,7 +92,6 @@ WHERE f.developer_id = n.developer_id AND f.available <> n.available
 """
 
 
-"""Whether there are no scores of today yet."""
 _THROUGH = "SELECT coalesce(max(id), 0) FROM reputation_signal"
 # The penalty of a ruling is at least a minimum, so rulings are not added up here.
 _SIGNALS_OF_EPOCH = """

@@ -22,7 +22,6 @@ from .errors import (
     refusal_of,
 )
 from .high_water import HIGH_WATER, HIGH_WATER_TASK, HighWater
-from .in_doubt import UndecidedTransfer, is_settled_with, undecided_transfers
 from .inputs import is_withheld_abroad
 from .jobs_of_crossings import CROSSING_JOBS
 from .messages import (
@@ -42,7 +41,7 @@ from .paying import (
     reserve_payment,
 )
 from .peer_routes import peer_router
-from .reading import find_crossing
+from .reading import UndecidedTransfer, find_crossing, is_settled_with, undecided_transfers
 from .received_store import PaymentReceived, payments_received
 from .records import CrossingView
 from .reopening import (

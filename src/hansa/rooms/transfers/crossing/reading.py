@@ -1,8 +1,13 @@
-"""Read a transfer between two registries, for one of its parties."""
+"""Read a transfer between two registries, for one of its parties.
 
+Transfers whose outcome is not known here, for operators. Only the protocol decides them.
+"""
+
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from asyncpg import Record
 from msgspec.structs import replace
 
@@ -10,12 +15,23 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from hansa.rooms.federation import PeerRecord
 
-from . import received_store, sent_store
+from . import received_store, sent_store, store
 from .errors import TransferUnknown
 from .records import CrossingView
 
 DOUBT_SECONDS = 60
+LISTED_MAX = 1000
+WAITS_FOR_HEADS = (
+    "this registry was restored, or may have been, and decides nothing until the other one stated what it has seen;"
+    " `hansa peer remove NAME --abandon` aborts it"
+)
+CAUSES = {
+    "reserved": "no answer of the receiver's registry yet; aborted at its deadline",
+    "prepared": "the sender's registry did not report its decision yet; it is asked again and again",
+    "in_doubt": "committed before this registry was restored; neither the payer nor the account for shortfalls covers it now",
+}
 
 
 async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) -> CrossingView:
@@ -91,3 +107,47 @@ def _shared(row: Record) -> dict[str, Any]:
     received = row["currency_received"] or row["currency"]
     members = {name: row[name] for name in SHARED}
     return {"amount": Minor(row["amount"]), "currency_received": received, **members}
+
+
+class UndecidedTransfer(msgspec.Struct, frozen=True):
+    """One of them, with its cause in words. `waits_for_heads`: no deadline aborts it."""
+
+    direction: str
+    transfer_id: UUID
+    frame: str
+    sender_did: str
+    receiver_did: str
+    amount: Minor
+    currency: str
+    state: str
+    since: datetime
+    waits_for_heads: bool = False
+
+    @property
+    def cause(self) -> str:
+        """Why it is not decided."""
+        return WAITS_FOR_HEADS if self.waits_for_heads and self.state == "reserved" else CAUSES[self.state]
+
+
+async def is_settled_with(tx: Tx, peer: PeerRecord) -> bool:
+    """Return whether no transfer with this peer is under way or in doubt."""
+    return peer.spiffe_id is None or await store.is_settled(tx, peer.spiffe_id)
+
+
+async def undecided_transfers(tx: Tx) -> list[UndecidedTransfer]:
+    """The oldest of them, at most 1,000."""
+    return [
+        UndecidedTransfer(
+            row["direction"],
+            row["transfer_id"],
+            row["frame"],
+            row["sender_did"],
+            row["receiver_did"],
+            Minor(row["amount"]),
+            row["currency"],
+            row["state"],
+            row["created_at"],
+            row["waits_for_heads"],
+        )
+        for row in await store.undecided(tx, LISTED_MAX)
+    ]

@@ -70,6 +70,7 @@ WHERE ask_at <= clock_timestamp()
   OR EXISTS (SELECT FROM transfers_received WHERE peer = pair.peer AND next_at <= clock_timestamp())
 """
 HAS_PEER_DUE = Question(f"SELECT EXISTS ({_PEERS_DUE})")
+"""Whether a peer is to be sent something now."""
 _TODAY = "(clock_timestamp() AT TIME ZONE 'UTC')::date"
 _COUNTED_TODAY = f"SELECT fee FROM transfers_counted_fee WHERE peer = $1 AND day = {_TODAY}"  # noqa: S608
 _COUNT_TODAY = f"""
@@ -78,7 +79,6 @@ ON CONFLICT (peer, day) DO UPDATE SET fee = c.fee + excluded.fee
 """  # noqa: S608
 
 
-"""Whether a peer is to be sent something now."""
 _UNDECIDED = """
 SELECT 'out' AS direction, transfer_id, peer, frame, sender_did, receiver_did, amount, currency, state, created_at,
   crossing = 'awaiting_heads' AS waits_for_heads

@@ -2,10 +2,17 @@
 
 All agents that may be shown are searched, own and mirrored. Search and counts ask the same question, so they speak of
 the same entries. No other registry is asked, in any federation mode: the cards of peers are mirrored here.
+
+Filter keys and facets of a query: the term of an entry that is meant, in each of its forms.
+
+A key is a term's name (`tags`), its address (`https://agenticresourcediscovery.org/ns#tags`), or a name with a prefix that
+the query's `@context` binds. Keys that resolve to the same address are the same term. A context that stands elsewhere is not
+fetched.
 """
 
 import hashlib
 from collections import Counter
+from typing import Any
 
 import msgspec
 
@@ -18,14 +25,27 @@ from .errors import ArgumentInvalid
 from .manifest import API, REGISTRY_AT
 from .publishers import origins_of, trust_domains
 from .records import FoundAgent, VisibleAgent
-from .schemas import Bucket, ExploreIn, ExploreOut, Facet, FacetRequest, QueryIn, SearchIn, SearchOut
-from .terms import Context, read_context
+from .schemas import (
+    BASE_CONTEXT,
+    Bucket,
+    ExploreIn,
+    ExploreOut,
+    Facet,
+    FacetRequest,
+    QueryIn,
+    SearchIn,
+    SearchOut,
+)
 from .tokens import place_in, token_of
 
 DEPTH_MAX = 10_000
 """How far a search is paged through; who wants everything reads the catalogues."""
-NOTHING = Discovery([], 0, Facets())
+NAMESPACE = "https://agenticresourcediscovery.org/ns#"
+BINDINGS_MAX = 64
+SUPPORTED = ("type", "publisher", "tags", "metadata.origin")
 
+
+NOTHING = Discovery([], 0, Facets())
 _SHOWN = VisibleAgent.__struct_fields__
 
 
@@ -84,6 +104,33 @@ async def _found(search_context: SearchContext, asked: QueryIn, *, limit: int, o
     return await discover(search_context.searcher, search_context.database, query)
 
 
+class Context(msgspec.Struct, frozen=True):
+    """Bindings of a query beside the base context: prefixes of keys, and terms under other names."""
+
+    bound: dict[str, str] = msgspec.field(default_factory=lambda: {"ard": NAMESPACE})
+
+    def term(self, key: str) -> str:
+        """The supported term that `key` means. Raises: ArgumentInvalid."""
+        address = self._address(key)
+        term = address.removeprefix(NAMESPACE) if address.startswith(NAMESPACE) else ""
+        # The base context gives the term `type` this address.
+        term = "type" if term == "mediaType" else term
+        if term not in SUPPORTED:
+            raise ArgumentInvalid(
+                f"{_shown(key)}: entries are filtered and counted by {', '.join(SUPPORTED)}.", field="query"
+            )
+        return term
+
+    def _address(self, key: str) -> str:
+        if key.startswith(NAMESPACE):
+            return key
+        prefix, colon, rest = key.partition(":")
+        if colon:
+            return self.bound.get(prefix, "") + rest
+        leading, dot, path = key.partition(".")
+        return self.bound.get(leading, NAMESPACE + leading) + dot + path
+
+
 def _chosen(asked: QueryIn, context: Context) -> dict[str, set[str]]:
     """The values wanted of each term."""
     chosen: dict[str, set[str]] = {}
@@ -125,3 +172,35 @@ def _purpose(asked: QueryIn) -> str:
     """A token of one search is of no use to another."""
     returned = f"{asked.text}\n{sorted(asked.filter.items())}\n{asked.context}"
     return hashlib.sha256(returned.encode()).hexdigest()[:16]
+
+
+def read_context(given: Any) -> Context:
+    """Raises: ArgumentInvalid."""
+    parts = given if isinstance(given, list) else [given]
+    bound = Context().bound
+    for part in parts:
+        if isinstance(part, dict):
+            bound |= _bindings(part)
+        elif part is not None and part != BASE_CONTEXT:
+            raise ArgumentInvalid(
+                "@context: documents are not fetched; bind prefixes instead.", field="query"
+            )
+    if len(bound) > BINDINGS_MAX:
+        raise ArgumentInvalid(f"@context: at most {BINDINGS_MAX} names can be bound.", field="query")
+    return Context(bound)
+
+
+def _bindings(part: dict[str, Any]) -> dict[str, str]:
+    bound: dict[str, str] = {}
+    for name, value in part.items():
+        address = value.get("@id") if isinstance(value, dict) else value
+        if name.startswith("@"):
+            continue
+        if not isinstance(address, str):
+            raise ArgumentInvalid("@context: a name must be bound to an address.", field="query")
+        bound[name] = address
+    return bound
+
+
+def _shown(key: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in key)[:100]
