@@ -86,6 +86,7 @@ LONGEST_FILES = (
     "test_epochs_in_operation.py",
     "test_overload.py",
     "test_log_reader.py",
+    "test_agent_frameworks.py",
 )
 LONGEST_FOLDERS = (
     "operation",
