@@ -154,6 +154,21 @@ async def test_a_search_finds_cards_by_their_protocol(registry):
     assert {one["name"] for one in answer.json()["results"]} == {"Weather of tools"} | both
 
 
+async def test_a_repeated_import_stores_one_card(registry):
+    owner = await registry.developer()
+
+    async def keyed(document: Any, key: str = "once") -> Any:
+        headers = {**owner.headers, "Idempotency-Key": key}
+        return await registry.post(IMPORT, json={"server_json": document}, headers=headers)
+
+    first, again = await keyed(server()), await keyed(server())
+    assert (first.status_code, again.status_code) == (201, 201), again.text
+    assert (again.json(), again.headers["location"]) == (first.json(), first.headers["location"])
+    assert again.headers["idempotent-replayed"] == "true"
+    assert (await keyed(server("com.example/other"))).json()["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"
+    assert (await keyed(server(), "twice")).json()["id"] != first.json()["id"]
+
+
 REFUSED = [
     (server(name="weather"), "/name"),
     (server(name="com.example/a/b"), "/name"),

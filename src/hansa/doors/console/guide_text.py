@@ -48,6 +48,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "agent-rights",
             "connect-ai-clients",
             "agent-frameworks",
+            "mcp-servers",
             "webhooks",
             "client",
             "command-line",

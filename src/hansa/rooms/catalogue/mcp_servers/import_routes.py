@@ -5,8 +5,17 @@ import json
 from fastapi import APIRouter, Request, Response
 
 from hansa.foundation.plumbing.process.runtime import Config, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
-from hansa.foundation.plumbing.web.entity_tags import tagged
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    answer_once,
+    recall,
+    remember,
+)
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import DeveloperSuspended, QuotaReached, TooManyRequests, Unauthorized
@@ -29,11 +38,13 @@ from .errors import ServerJsonInvalid
 from .importing import ImportOrder, import_server, preview_import, read_server
 from .schemas import ImportIn, ImportPreviewOut
 
+ROUTE = "/agent-cards/import-mcp"
+
 import_router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
 
 
 @import_router.post(
-    "/agent-cards/import-mcp",
+    ROUTE,
     status_code=201,
     response_model=CardOut,
     responses={
@@ -49,6 +60,8 @@ import_router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
             ServerJsonInvalid,
             CardInvalid,
             BodyInvalid,
+            KeyReused,
+            KeyInProgress,
             TooManyRequests,
             QuotaReached,
         ),
@@ -64,14 +77,19 @@ async def import_mcp_server(
     db: CardWrites,
     settings: Config,
     owners: Owners,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Import an MCP server: as a listing card, or as an interface of an own agent's card."""
-    await writes.admit(f"developer:{developer.id}")
-    server = await read_server(body.source(), runtime_of(request).outgoing, settings)
+    caller = f"developer:{developer.id}"
+    await writes.admit(caller)
+    runtime = runtime_of(request)
+    repeatable = Repeatable(caller, ROUTE, key, body.model_dump(mode="json")) if key else None
+    if repeatable and (known := await runtime.database.transaction(lambda tx: recall(tx, repeatable))):
+        return _created(known, replayed=True)
+    server = await read_server(body.source(), runtime.outgoing, settings)
     order = ImportOrder(server, body.agent_did, developer.id)
     if body.dry_run:
-        database = runtime_of(request).database
-        card = await preview_import(database, order, settings, owners)
+        card = await preview_import(runtime.database, order, settings, owners)
         preview = ImportPreviewOut(
             name=server.name,
             card_data=card.card_data or {},
@@ -80,8 +98,22 @@ async def import_mcp_server(
         )
         text = json.dumps(preview.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
         return Response(text, media_type="application/json")
-    card = await db.transaction(lambda tx: import_server(tx, order, settings, owners))
-    answer = tagged(request, CardOut.of(shown(card, settings.extension_base)).body(), state=card.state)
-    answer.headers["Location"] = f"/api/v1/agent-cards/{card.id}"
-    answer.status_code = 201
-    return answer
+
+    async def recalled_or_imported(tx: Tx) -> tuple[str, bool]:
+        if repeatable and (known := await recall(tx, repeatable)) is not None:
+            return known, True
+        card = await import_server(tx, order, settings, owners)
+        answer = CardOut.of(shown(card, settings.extension_base)).body().decode()
+        if repeatable:
+            await remember(tx, repeatable, answer)
+        return answer, False
+
+    answer, replayed = await db.transaction(recalled_or_imported)
+    return _created(answer, replayed=replayed)
+
+
+def _created(answer: str, *, replayed: bool) -> Response:
+    response = answer_once(answer, replayed=replayed)
+    response.headers["Location"] = f"/api/v1/agent-cards/{json.loads(answer)['id']}"
+    response.status_code = 201
+    return response

@@ -35,13 +35,13 @@ async def list_page(tx: Tx, query: ServersQuery, settings: Settings) -> ServerLi
 
 
 async def versions_of(
-    tx: Tx, server_name: str, settings: Settings, *, with_deleted: bool
+    tx: Tx, server_name: str, settings: Settings, *, with_deleted: bool, version: int | None = None
 ) -> list[ServerResponse]:
-    """Return the stored versions of a server, the newest first. Raises: ServerUnknown."""
+    """Return the stored versions of a server, the newest first, or that of one document. Raises: ServerUnknown."""
     namespace, _, name = server_name.partition("/")
     if namespace != served.namespace_of(settings.trust_domain):
         raise ServerUnknown
-    found = await store.versions_of_server(tx, name, with_deleted=with_deleted)
+    found = await store.versions_of_server(tx, name, version, with_deleted=with_deleted)
     if not found:
         raise ServerUnknown
     return [served.response_of(one, settings.trust_domain, settings.base_url) for one in found]
@@ -51,10 +51,8 @@ async def version_of(
     tx: Tx, server_name: str, version: str, settings: Settings, *, with_deleted: bool
 ) -> ServerResponse:
     """Return one version of a server; `latest` is the newest. Raises: ServerUnknown."""
-    found = await versions_of(tx, server_name, settings, with_deleted=with_deleted)
-    if version == served.LATEST:
-        return found[0]
-    chosen = next((one for one in found if one.server.version == version), None)
-    if chosen is None:
+    number = served.document_version(version)
+    if number is None and version != served.LATEST:
         raise ServerUnknown
-    return chosen
+    found = await versions_of(tx, server_name, settings, with_deleted=with_deleted, version=number)
+    return found[0]

@@ -45,9 +45,11 @@ _LIST_VERSION = _SERVERS.format(
     documents=f"{_PRESENT} WHERE c.version = $7 UNION ALL {_FORMER} AND v.version = $7", which=_LIST
 )
 
-_NAMED = "replace(c.human_readable_id, '/', '.') = $2"
 _HISTORY = _SERVERS.format(
-    documents=f"{_PRESENT} UNION ALL {_FORMER}", which=f"{_NAMED} ORDER BY d.version DESC"
+    documents=f"{_PRESENT} UNION ALL {_FORMER}",
+    which="""
+replace(c.human_readable_id, '/', '.') = $2 AND ($3::int IS NULL OR d.version = $3) ORDER BY d.version DESC
+""",
 )
 
 
@@ -77,9 +79,11 @@ async def list_servers(tx: Tx, wanted: Wanted, namespace: str) -> list[ServerVer
     return _versions(await tx.fetch(_LIST_VERSION, *values, wanted.version))
 
 
-async def versions_of_server(tx: Tx, name: str, *, with_deleted: bool) -> list[ServerVersion]:
-    """Return the versions of the server with this name below the namespace of the registry, the newest first."""
-    return _versions(await tx.fetch(_HISTORY, with_deleted, name))
+async def versions_of_server(
+    tx: Tx, name: str, version: int | None, *, with_deleted: bool
+) -> list[ServerVersion]:
+    """Return the versions of the server with this name below the namespace of the registry, the newest first, or one of them."""
+    return _versions(await tx.fetch(_HISTORY, with_deleted, name, version))
 
 
 def _versions(rows: list[asyncpg.Record]) -> list[ServerVersion]:
