@@ -22,6 +22,7 @@ READ_MEMBERS = {
     "status",
     "card_data",
     "listing",
+    "mcp_server",
     "created_at",
     "updated_at",
     "last_pull_attempt_at",

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.catalogue import namespaces
+from hansa.rooms.catalogue.owning.create import require_room_for_unverified
 from tests.outside import Speech, host, say
 from tests.registry import TestDeveloper, TestRegistry, at_once
 
@@ -42,6 +45,8 @@ async def test_a_remote_becomes_an_interface_and_what_cannot_be_called_is_only_s
         {"type": "streamable-http", "url": "http://mcp.example.com/plain"},
         {"type": "streamable-http", "url": "https://{tenant}.example.com/mcp", "variables": {"tenant": {}}},
         {"type": "streamable-http", "url": "{base}/mcp"},
+        {"type": "streamable-http", "url": "https://mcp.example.com/{tenant}/mcp"},
+        {"type": "streamable-http", "url": "https://b.example.com/mcp", "variables": {"tenant": {}}},
     ]
     packages = [
         {
@@ -274,6 +279,23 @@ async def test_a_developer_has_20_servers_without_a_verified_namespace_at_most(r
     assert sorted(one.status_code for one in answers) == [201, 201, 429, 429, 429, 429]
     refused = next(one for one in answers if one.status_code == 429)
     assert refused.json()["error"]["code"] == "QUOTA_REACHED"
+    # Who counts while another import is open waits for its end.
+    developer_id = cards[0]["developer_id"]
+
+    async def waits(tx: Tx) -> None:
+        await tx.execute("SET LOCAL lock_timeout = '50ms'")
+        await require_room_for_unverified(tx, developer_id, None)
+
+    async def holds(tx: Tx) -> None:
+        await require_room_for_unverified(tx, developer_id, cards[0]["card_id"])
+        with pytest.raises(Unavailable):
+            await registry.database.transaction(waits)
+
+    await registry.database.transaction(
+        lambda tx: tx.execute("DELETE FROM catalogue_card WHERE id = $1", cards[1]["card_id"])
+    )
+    await registry.database.transaction(holds)
+    await imported(owner, server("com.example/instead"))
     # A deleted one makes room; it cannot come back into a full house.
     path = f"/api/v1/agent-cards/{cards[0]['id']}"
     assert (await registry.http.delete(path, headers=owner.headers)).status_code == 204
