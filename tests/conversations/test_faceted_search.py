@@ -71,6 +71,7 @@ async def test_each_condition_narrows_results_total_and_facets(weather):
         ("origins", "peer, nobody"): {"Weather abroad"},
         ("origins", "nobody"): set(),
         ("pricing", "free"): {"Weather free"},
+        ("max_price", "0"): {"Weather free"},
         ("tag", "maps"): {"Weather now"},
         ("tag", "map"): set(),
         ("verified_only", "true"): {"Weather abroad"},

@@ -13,7 +13,7 @@ from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
 
 HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
-NAMES = re.compile(r'<h2><a href="[^"]+"><bdi>(.*?)</bdi></a></h2>')
+NAMES = re.compile(r'<h2><svg class="avatar.*?</svg> <a href="[^"]+"><bdi>(.*?)</bdi></a></h2>')
 STATES = [
     {},
     {"q": "a & b=c#d"},
@@ -120,7 +120,9 @@ async def test_a_count_is_what_a_click_gives_also_beside_a_chosen_value_of_the_s
 async def test_choices_add_up_and_the_form_keeps_them(market):
     text = await catalogue_of(market, tag="translation", pricing="paid", sort="price_low", q="lingua")
     assert NAMES.findall(text) == ["Lingua"]
-    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', text))
+    hidden = dict(
+        re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', text.split("data-catalogue")[0])
+    )
     assert hidden == {"tag": "translation", "pricing": "paid", "sort": "price_low"}
     assert parse_qs(urlsplit(choice(text, "With a bond")[0]).query) == {
         "tag": ["translation"],
@@ -128,6 +130,25 @@ async def test_choices_add_up_and_the_form_keeps_them(market):
         "sort": ["price_low"],
         "q": ["lingua"],
         "bonded_only": ["true"],
+    }
+
+
+async def test_the_highest_price_is_chosen_in_the_unit_of_the_registry(market):
+    for most, expected in {
+        "1": {"Babel", "Invoicer"},
+        "0,5": {"Babel"},
+        "2.5": {"Babel", "Invoicer", "Lingua"},
+    }.items():
+        text = await catalogue_of(market, max_price=most)
+        assert (most, set(NAMES.findall(text))) == (most, expected)
+        assert f"At most {most.replace(',', '.')}<" in text
+    text = await catalogue_of(market, max_price="1", tag="translation")
+    kept = text.split('class="most"')[1].split("</form>")[0]
+    assert 'name="tag" value="translation"' in kept
+    assert set(NAMES.findall(await catalogue_of(market, max_price="cheap"))) == {
+        "Babel",
+        "Invoicer",
+        "Lingua",
     }
 
 
@@ -212,7 +233,7 @@ async def test_what_a_card_says_is_shown_as_text(registry: TestRegistry):
         page = ReadPage(text)
         assert text.count("&lt;svg onload=") >= 4
         assert "b" not in page.elements
-        assert set(re.findall(r"<svg[^>]{0,12}", text)) == {'<svg class="icon'}
+        assert set(re.findall(r"<svg[^>]{0,12}", text)) == {'<svg class="icon', '<svg class="avat'}
         assert "onload" not in page.attributes
         assert page.inline == []
 

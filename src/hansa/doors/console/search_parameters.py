@@ -44,9 +44,11 @@ ONLY_EXPLAINED = {
     "encircled_only": "The home registry shows the encirclement flare on the card.",
     "foreign_only": "The agent is paid in another unit than that of this registry.",
 }
+PROTOCOLS = {"a2a": "A2A", "mcp": "MCP"}
 PRICINGS = {"free": "Free", "paid": "Paid"}
 HERE = "This registry"
 
+_PRICE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,8})?", re.ASCII)
 _OFFSET = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -67,6 +69,8 @@ class SearchParameters(msgspec.Struct, frozen=True):
     q: str = ""
     origins: tuple[str, ...] = ()
     pricing: str = ""
+    protocol: str = ""
+    max_price: str = ""
     tag: str = ""
     verified_only: bool = False
     active_24h: bool = False
@@ -86,6 +90,8 @@ class SearchParameters(msgspec.Struct, frozen=True):
             q=query.get("q", "").strip()[:TEXT_MAX],
             origins=tuple(sorted({name for name in named if name})),
             pricing=pricing if pricing in PRICINGS else "",
+            protocol=query.get("protocol", "") if query.get("protocol", "") in PROTOCOLS else "",
+            max_price=_price(query.get("max_price", "")),
             tag=query.get("tag", "")[:TAG_MAX],
             sort=sort if sort in SORTS else "relevance",
             offset=int(query["offset"]) if _OFFSET.fullmatch(query.get("offset", "")) else 0,
@@ -95,7 +101,8 @@ class SearchParameters(msgspec.Struct, frozen=True):
     def search_query(self) -> catalogue.SearchQuery:
         """The search of this state."""
         members = asdict(self)
-        members |= {"pricing": self.pricing or None, "tag": self.tag or None}
+        members |= {name: getattr(self, name) or None for name in ("pricing", "protocol", "tag")}
+        members["max_price"] = float(self.max_price) if self.max_price else None
         return catalogue.SearchQuery(**members, limit=PAGE)
 
     def with_only(self, name: str) -> "SearchParameters":
@@ -136,6 +143,16 @@ def chosen(parameters: SearchParameters) -> list[Choice]:
             if getattr(parameters, only)
         ),
         *([Choice(PRICINGS[parameters.pricing], parameters.but(pricing=""))] if parameters.pricing else []),
+        *(
+            [Choice(PROTOCOLS[parameters.protocol], parameters.but(protocol=""))]
+            if parameters.protocol
+            else []
+        ),
+        *(
+            [Choice(f"At most {parameters.max_price}", parameters.but(max_price=""))]
+            if parameters.max_price
+            else []
+        ),
         *(_origin(parameters, name) for name in parameters.origins),
         *([Choice(f"#{parameters.tag}", parameters.but(tag=""), is_theirs=True)] if parameters.tag else []),
     ]
@@ -164,12 +181,21 @@ def offered(
         )
         for name, label in PRICINGS.items()
     ]
+    protocols = [
+        Choice(
+            label,
+            parameters.but(protocol="" if parameters.protocol == name else name),
+            is_chosen=parameters.protocol == name,
+        )
+        for name, label in PROTOCOLS.items()
+    ]
     # What was chosen stays in sight, also where nothing of it is left.
     origins = [*parameters.origins, *(name for name in facets.origins if name not in parameters.origins)]
     tags = [*filter(None, [parameters.tag]), *(tag for tag in facets.tags if tag != parameters.tag)]
     groups = [
         ("Show only", toggles),
         ("Price", pricings),
+        ("Protocol", protocols),
         (
             "Origin",
             [_origin(parameters, name, facets.origins.get(name, 0)) for name in origins[:ORIGINS_OFFERED]],
@@ -205,6 +231,12 @@ def _tag(parameters: SearchParameters, tag: str, count: int) -> Choice:
     return Choice(
         tag, parameters.but(tag="" if is_chosen else tag), is_chosen=is_chosen, count=count, is_theirs=True
     )
+
+
+def _price(text: str) -> str:
+    """The price as digits, with a point also for a decimal comma; empty for any other text."""
+    digits = text.strip().replace(",", ".")
+    return digits if _PRICE.fullmatch(digits) else ""
 
 
 def _written(value: Any) -> str:

@@ -68,6 +68,9 @@ def filtered(found: Query, search_query: SearchQuery, alive_since: int) -> Query
         if search_query.origins
         else None,
         _term("pricing", search_query.pricing) if search_query.pricing else None,
+        None
+        if search_query.max_price is None
+        else Query.range_query(schema(), "price_low", FieldType.Float, upper_bound=search_query.max_price),
         _term("tag", search_query.tag) if search_query.tag else None,
         Query.term_set_query(schema(), "tag", list(search_query.any_tags)) if search_query.any_tags else None,
         *(_term("flag", flag) for flag in _flags(search_query)),

@@ -25,6 +25,8 @@ class SearchQuery(msgspec.Struct, frozen=True):
     origins: tuple[str, ...] = ()
     pricing: Pricing | None = None
     protocol: Protocol | None = None
+    max_price: float | None = None
+    """Highest stated rate, in the unit of this registry; cards in another unit are left out."""
     tag: str | None = None
     any_tags: tuple[str, ...] = ()
     verified_only: bool = False

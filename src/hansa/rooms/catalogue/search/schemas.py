@@ -15,6 +15,7 @@ QUERY_MAX = 100
 ORIGINS_MAX = 600
 LIMIT_MAX = 120
 OFFSET_MAX = 10**9
+PRICE_MAX = 10**9
 PLAIN_QUERY_MIN = 3
 PLAIN_QUERY_MAX = 200
 PLAIN_LIMIT_MAX = 100
@@ -58,6 +59,12 @@ class DiscoverQuery(LazyModel):
     )
     pricing: Pricing | None = Field(default=None, description="`paid`: cards with a base rate above zero.")
     protocol: Protocol | None = Field(default=None, description=PROTOCOL)
+    max_price: float | None = Field(
+        default=None,
+        ge=0,
+        le=PRICE_MAX,
+        description="The highest stated rate, in the unit of this registry; free agents are found too, others in another unit not.",
+    )
     tag: str | None = Field(default=None, max_length=TAG_MAX, description="A tag, spelled as in the card.")
     verified_only: bool = Field(
         default=False, description="The agent's own host served the card, or the agent signed it."
@@ -86,6 +93,7 @@ class DiscoverQuery(LazyModel):
             origins=tuple(sorted({name.strip() for name in self.origins.split(",") if name.strip()})),
             pricing=self.pricing,
             protocol=self.protocol,
+            max_price=self.max_price,
             tag=self.tag or None,
             verified_only=self.verified_only,
             active_24h=self.active_24h,
