@@ -1,6 +1,7 @@
 """An owner pays for a call in the browser: price and balance before, then answer, receipt and dispute."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -200,3 +201,26 @@ async def test_an_agent_of_any_registry_stands_with_the_name_on_its_card(
     )
     await browser.open(f"/account/agents/{payer.did}/wallet/statement")
     assert "<bdi>&lt;b&gt;Mirrored&lt;/b&gt;</bdi>" in browser.text
+
+
+async def test_a_payment_link_leads_its_reader_to_a_filled_in_transfer(
+    service: Service, browser: BrowserOf, owner: TestDeveloper, payer: TestAgent
+):
+    registry = payer.registry
+    payee_owner = await registry.developer()
+    payee = await payee_owner.agent(name="Payee")
+    theirs = await BrowserOf(registry).log_in(payee_owner.email)
+    await theirs.open(f"/account/agents/{payee.did}/wallet/receive?amount=2,5&memo=for+lunch")
+    assert payee.did in theirs.text
+    assert "Request for 2.5 AVT" in theirs.text
+    (link,) = re.findall(rf"<code>{registry.settings.base_url}(/account/send[^<]*)</code>", theirs.text)
+    await browser.open(unescape(link))
+    send = f"/account/agents/{payer.did}/wallet/send"
+    assert browser.page.url.path == send
+    await browser.send(f"{send}/check")
+    await browser.send(send)
+    assert await payee.balance() == "102.5"
+    second = await owner.agent(name="Second payer")
+    await browser.open(unescape(link))
+    for agent in (payer, second):
+        assert f'href="/account/agents/{agent.did}/wallet/send?receiver=' in browser.text

@@ -119,6 +119,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("/wallet", "Wallet"),
             ("/wallet/statement", "Statement"),
             ("/wallet/send", "Send"),
+            ("/wallet/receive", "Receive"),
             ("/wallet/stakes", "Stakes"),
             ("/wallet/tokens", "Payment tokens"),
             ("/wallet/bond", "Bond"),

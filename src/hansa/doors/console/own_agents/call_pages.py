@@ -154,7 +154,7 @@ async def _form(
     request: Request, person: SignedIn, form: SentForm, db: Database, settings: Settings, *, status: int = 200
 ) -> HTMLResponse:
     async def reading(tx: Tx) -> tuple[Callee, list[Payer]]:
-        return await _callee(tx, form.value("agent"), settings), await _payers(tx, person)
+        return await _callee(tx, form.value("agent"), settings), await payers_of(tx, person)
 
     callee, payers = await db.read(reading)
     chosen = next((one for one in payers if one.agent.did == form.value("payer")), None)
@@ -199,7 +199,7 @@ def _examples(skills: list[Any]) -> Iterator[str]:
                 yield example
 
 
-async def _payers(tx: Tx, person: SignedIn) -> list[Payer]:
+async def payers_of(tx: Tx, person: SignedIn) -> list[Payer]:
     """Own agents that are active, with their balances."""
     owned, _ = await agents.page_of_developer(tx, person.developer.id, limit=PAYERS_SHOWN, offset=0)
     active = [one for one in owned if one.status == "active"]

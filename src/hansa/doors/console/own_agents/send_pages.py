@@ -20,6 +20,7 @@ from .picker import suggestions, with_dids
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 SEND = "/teg/send"
+QUERY_MAX = 512
 MEMBERS = {"receiver_did": "receiver", "message": "memo"}
 
 
@@ -27,9 +28,10 @@ MEMBERS = {"receiver_did": "receiver", "message": "memo"}
 async def show_send(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
-    """The form; `receiver` in the address fills it in."""
+    """The form; `receiver`, `amount` and `memo` in the address fill it in."""
     agent = await own_agent(db, person, did)
-    form = SentForm([("receiver", request.query_params.get("receiver", ""))])
+    named = ("receiver", "amount", "memo")
+    form = SentForm([(name, request.query_params.get(name, "")[:QUERY_MAX]) for name in named])
     return await _form(request, person, agent, form, db, settings=settings)
 
 
