@@ -110,7 +110,9 @@ async def see_money_and_approve(owner: Tasks, payer: TestAgent, payee: TestAgent
         await page.get_by_role("link", name="Own payer").first.click()
         await expect(page.get_by_role("heading", name="Over time")).to_be_visible()
         await page.get_by_role("link", name="Receive").first.click()
-        await expect(page.locator("pre[aria-label='Payment link']")).to_contain_text("/account/send?receiver=")
+        await expect(page.locator("pre[aria-label='Payment link']")).to_contain_text(
+            "/account/send?receiver="
+        )
     asked = await payer.transfer(payee, "5")
     assert asked.status_code == 202, asked.text
     async with owner.task("approve a spend request", 4) as page:

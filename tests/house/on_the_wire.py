@@ -523,6 +523,7 @@ _.matures_at
 _.maturity_days
 _.max_amount
 _.max_per_tx
+_.max_price
 _.max_rate_percent
 _.max_timeout_seconds
 _.max_uses
