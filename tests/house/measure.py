@@ -54,7 +54,12 @@ SWAPS = re.compile(r"swap")
 
 @cache
 def _sources() -> tuple[Path, ...]:
-    files = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    """Files of the house; what others wrote stands in folders named vendor, and pictures have no lines."""
+    files = (
+        path
+        for path in SOURCE.rglob("*")
+        if path.is_file() and not {"__pycache__", "vendor"} & set(path.parts) and path.suffix != ".png"
+    )
     return tuple(path for path in files if not path.parent.name.endswith(".egg-info"))
 
 

@@ -132,11 +132,11 @@ def marked(schema: Schema) -> Schema:
 def require_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     """Raises: ArgumentsInvalid, with the place of the first error."""
     try:
-        trouble = _Judgement(schema).trouble(schema, arguments, "", 0)
+        fault = _Judgement(schema).fault(schema, arguments, "", 0)
     except _Costly:
-        trouble = "The arguments are too extensive to be checked against the schema of the tool."
-    if trouble is not None:
-        raise ArgumentsInvalid(trouble)
+        fault = "The arguments are too extensive to be checked against the schema of the tool."
+    if fault is not None:
+        raise ArgumentsInvalid(fault)
 
 
 def _parts(schema: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -220,7 +220,7 @@ class _Judgement:
     def __init__(self, root: dict[str, Any]) -> None:
         self._root, self._left = root, STEPS_MAX
 
-    def trouble(self, schema: Schema, value: Any, place: str, depth: int) -> str | None:
+    def fault(self, schema: Schema, value: Any, place: str, depth: int) -> str | None:
         """The first error, or None. Raises: _Costly."""
         self._spend(1 if isinstance(schema, bool) else 1 + len(schema.get("enum", ())))
         if depth > DEPTH_MAX:
@@ -260,7 +260,7 @@ class _Judgement:
             raise _Costly
 
     def _fits(self, schema: Schema, value: Any, depth: int) -> bool:
-        return self.trouble(schema, value, "", depth + 1) is None
+        return self.fault(schema, value, "", depth + 1) is None
 
     def _names(self, schema: dict[str, Any], value: Any, place: str, depth: int) -> str | None:
         """The first error in the names of members, or in what one member requires beside it."""
@@ -282,7 +282,7 @@ class _Judgement:
         if not isinstance(value, dict):
             return None
         for name, inner in schema.get("dependentSchemas", {}).items():
-            if name in value and (wrong := self.trouble(inner, value, place, depth + 1)):
+            if name in value and (wrong := self.fault(inner, value, place, depth + 1)):
                 return wrong
         declared, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         others = schema.get("additionalProperties", True)
@@ -290,7 +290,7 @@ class _Judgement:
             applied = [declared[name]] if name in declared else []
             applied += [inner for pattern, inner in patterns.items() if self.matches(pattern, name)]
             for inner in applied or [others]:
-                if wrong := self.trouble(inner, member, _below(place, name), depth + 1):
+                if wrong := self.fault(inner, member, _below(place, name), depth + 1):
                     return wrong
         return None
 
@@ -300,7 +300,7 @@ class _Judgement:
         first, others = schema.get("prefixItems", []), schema.get("items", True)
         for position, item in enumerate(value):
             inner = first[position] if position < len(first) else others
-            if wrong := self.trouble(inner, item, _below(place, str(position)), depth + 1):
+            if wrong := self.fault(inner, item, _below(place, str(position)), depth + 1):
                 return wrong
         if schema.get("uniqueItems"):
             self._spend(len(value))
@@ -319,7 +319,7 @@ class _Judgement:
         if "if" in schema:
             inner.append(schema.get("then" if self._fits(schema["if"], value, depth) else "else", True))
         for one in inner:
-            if wrong := self.trouble(one, value, place, depth + 1):
+            if wrong := self.fault(one, value, place, depth + 1):
                 return wrong
         place = place or "The arguments"
         if "anyOf" in schema and not any(self._fits(one, value, depth) for one in schema["anyOf"]):

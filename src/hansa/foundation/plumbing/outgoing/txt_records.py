@@ -40,18 +40,18 @@ class SystemTxt:
     async def __call__(self, name: str) -> list[str]:
         question = _question(name)
         places = self._servers if self._servers is not None else _configured()
-        trouble: HostUnreachable | OutgoingTimeout | AnswerUnreadable = HostUnreachable()
+        failure: HostUnreachable | OutgoingTimeout | AnswerUnreadable = HostUnreachable()
         for place in places[:SERVERS_MAX]:
             try:
                 async with asyncio.timeout(SECONDS_EACH):
                     return await _ask(place, question)
             except TimeoutError:
-                trouble = OutgoingTimeout()
+                failure = OutgoingTimeout()
             except OSError:
-                trouble = HostUnreachable()
+                failure = HostUnreachable()
             except (AnswerUnreadable, HostUnreachable) as error:
-                trouble = error
-        raise trouble
+                failure = error
+        raise failure
 
 
 class _Client(asyncio.DatagramProtocol):

@@ -60,7 +60,7 @@ def document_with(tools: Tools, stored: Mapping[str, Any]) -> dict[str, Any]:
     return {**stored, "skills": [*kept, *skills]}
 
 
-def stated_with(tools: Tools, stored: Mapping[str, Any]) -> dict[str, Any]:
+def listing_with(tools: Tools, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the statements of the server on a card with the hash of its tools."""
     return {MEMBER: {**stored.get(MEMBER, {}), SHA: tools.sha256}}
 

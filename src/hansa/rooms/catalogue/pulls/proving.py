@@ -77,9 +77,9 @@ async def _look(outgoing: Outgoing, visit: Visit) -> Found:
     if sentence := why_unprovable(proof.domain, urls):
         return Found("unprovable", sentence, was_asked=False)
     troubles: list[str] = []
-    for look in (_in_records, _in_file):
+    for lookup in (_in_records, _in_file):
         try:
-            if await look(outgoing, proof):
+            if await lookup(outgoing, proof):
                 return Found("verified")
         except (HostUnreachable, HostBusy, OutgoingTimeout) as error:
             troubles.append(error.reason)

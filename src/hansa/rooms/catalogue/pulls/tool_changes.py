@@ -3,7 +3,7 @@
 from hansa.foundation.events import AgentCardPulled
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
-from hansa.rooms.catalogue.mcp_servers.tools import Tools, document_with, hash_on, stated_with
+from hansa.rooms.catalogue.mcp_servers.tools import Tools, document_with, hash_on, listing_with
 from hansa.rooms.catalogue.replace import replace_document
 
 from . import store
@@ -15,7 +15,7 @@ async def take_tools(tx: Tx, card_id: int, stored: StoredCard, tools: Tools) -> 
     present = await store.document_of(tx, card_id)
     former = hash_on(present)
     replaced = await replace_document(
-        tx, card_id, document_with(tools, present), source="tools", stated=stated_with(tools, present)
+        tx, card_id, document_with(tools, present), source="tools", stated=listing_with(tools, present)
     )
     await store.stamp_tools(tx, card_id)
     if replaced is None:
