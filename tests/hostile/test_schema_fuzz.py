@@ -89,6 +89,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agent-cards/": "a card of the A2A form",
     "PUT /api/v1/agent-cards/{card_id}": "a card of the A2A form",
     "POST /api/v1/agent-cards/import-mcp": "exactly one of two members; an address answers with a server.json",
+    "GET /v0.1/servers": "a cursor is one that the registry gave out",
     "GET /api/v1/agent-cards/": "a cursor is one that the registry gave out",
     "GET /api/v1/discover": "what is looked for holds a word",
     "GET /api/v1/agents/me/events": "a cursor is one that the registry returned",
