@@ -52,7 +52,7 @@ PICTURES_TAKEN = (
     Picture("agent", "agent", DESK),
     Picture("agent-signed", "agent#signed-title", DESK, "dark"),
     Picture("agent-phone", "agent", TELEPHONE),
-    Picture("docs", "/docs/try", DESK),
+    Picture("docs", "/docs/operations/transfer_units", DESK),
     Picture("connect", "/connect", DESK, folder=OF_GUIDES),
     Picture("consent", CONSENT, LONG, folder=OF_GUIDES),
 )

@@ -4,7 +4,7 @@ import re
 
 from playwright.async_api import expect
 
-from tests.browser.accessibility import FAINT_TEXTS, WIDTH, violations_of
+from tests.browser.accessibility import FAINT_TEXTS, WIDTH, objections, violations_of
 from tests.conversations.person import person
 from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, text_of
@@ -37,15 +37,6 @@ PAGES = [
 REFRESHED = 6000
 TELEPHONE = {"width": 320, "height": 740}
 DESK = {"width": 1280, "height": 720}
-# The description draws only the operations in sight, so the page must be as high as all of them. A commit has every
-# sixtieth path drawn: all of them take the browser half a minute of CPU.
-DRAWN_EVERY, HEIGHT = by_tier((60, 4_000), (1, 40_000), (1, 40_000))
-ALL_IN_SIGHT = {"width": 1280, "height": HEIGHT}
-
-SHOWN_OPERATIONS = """blocks => blocks.map(block => [
-  block.querySelector(".opblock-summary-method").textContent,
-  block.querySelector(".opblock-summary-path").dataset.path,
-])"""
 
 
 async def settled(visit, path, **settings):
@@ -186,47 +177,39 @@ async def test_a_command_is_selected_where_the_clipboard_is_closed(visit):
     assert await page.evaluate("getSelection().toString()") == await command.locator("code").text_content()
 
 
-async def test_the_api_page_lists_every_operation_calls_it_with_the_token_it_was_given_and_fits_a_telephone(
+async def test_the_reference_filters_operations_switches_languages_without_a_script_and_runs_one(
     registry, visit
 ):
-    agent = await registry.agent()
-    opened = await visit("/livez", viewport=ALL_IN_SIGHT, device_scale_factor=0.1)
+    owner = await registry.developer(name="Ada")
+    agent = await owner.agent(name="Payer")
+    opened = await visit("/docs", viewport=DESK)
     page = opened.page
-    description = (await registry.get("/openapi.json")).json()
-    described = description["paths"]
-    called = {f"/api/v1{path}" for path in ("/public/supply-invariant", "/teg/balance")}
-    drawn = called.union(list(described)[::DRAWN_EVERY])
-    described = {path: methods for path, methods in described.items() if path in drawn}
-    await page.route("**/openapi.json", lambda route: route.fulfill(json={**description, "paths": described}))
-    await page.goto("/docs/try")
-    operations = {(method.upper(), path) for path, methods in described.items() for method in methods}
-    await expect(page.locator(".opblock")).to_have_count(len(operations))
-    shown = await page.locator(".opblock").evaluate_all(SHOWN_OPERATIONS)
-    assert {tuple(operation) for operation in shown} == operations
-    # How it looks is not ours to measure.
-    await page.set_viewport_size(TELEPHONE)
-    assert await page.evaluate(WIDTH) == TELEPHONE["width"]
-    await page.set_viewport_size(ALL_IN_SIGHT)
-    public = await answer_shown(page, "/public/supply-invariant")
-    await expect(public).to_contain_text("200")
-    await expect(public).to_contain_text('"status": "OK"')
-    await page.get_by_role("button", name="Authorize").first.click()
-    scheme = page.locator(".auth-container", has_text="AgentToken")
-    await scheme.locator("input").fill(agent.token)
-    await scheme.get_by_role("button", name="Apply credentials").click()
-    await page.get_by_role("button", name="Close").first.click()
-    await expect(await answer_shown(page, "/teg/balance")).to_contain_text('"balance": "100"')
+    operations = page.get_by_role("navigation", name="Operations")
+    for typed, found in (("teg/tran", "Transfer units"), ("file disp", "File dispute")):
+        await page.get_by_label("Find an operation").fill(typed)
+        await expect(operations.get_by_role("link", name=found)).to_be_visible()
+        await expect(operations.get_by_role("link", name="Log in")).to_have_count(0)
+    await page.get_by_label("Find an operation").press("Enter")
+    await expect(page).to_have_url(re.compile("/docs/operations/file_dispute$"))
+    bare = (await visit("/docs/operations/read_balance", viewport=DESK, java_script_enabled=False)).page
+    await expect(bare.get_by_label("Find an operation")).to_be_hidden()
+    await expect(bare.get_by_role("navigation", name="Operations")).to_be_visible()
+    await expect(bare.locator("pre", has_text="curl -sS")).to_be_visible()
+    await bare.get_by_text("Python", exact=True).click()
+    await expect(bare.locator("pre", has_text="import requests")).to_be_visible()
+    await expect(bare.locator("pre", has_text="curl -sS")).to_be_hidden()
+    await page.goto("/docs/operations/read_balance")
+    await page.get_by_role("link", name="Run as your agent").click()
+    await page.get_by_label("E-mail address").fill(owner.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await page.get_by_label("Run as").select_option(agent.did)
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await expect(page.get_by_label("Answer", exact=True)).to_contain_text('"balance": "100"')
+    for size in (DESK, TELEPHONE):
+        await page.set_viewport_size(size)
+        assert await objections(page) == []
     assert (opened.strangers, opened.complaints) == ([], [])
-
-
-async def answer_shown(page, path):
-    """Call an operation by the API page, and return the answer that the page shows."""
-    # One path may be the beginning of another.
-    operation = page.locator(".opblock", has=page.locator(f'[data-path$="{path}"]'))
-    await operation.locator(".opblock-summary-control").click()
-    await operation.get_by_role("button", name="Try it out").click()
-    await operation.get_by_role("button", name="Execute").click()
-    return operation.locator(".live-responses-table .response")
 
 
 async def test_the_mailed_link_sets_a_new_password_and_leaves_no_token_behind(registry, visit):

@@ -391,7 +391,7 @@ async def test_reads_of_an_address_that_does_not_read_its_answers_wait_and_money
 async def test_two_hundred_clients_of_one_address_that_read_their_long_answers_all_get_them(
     start_registry: StartRegistry,
 ):
-    path, clients = "/static/vendor/swagger-ui/swagger-ui.css", 200
+    path, clients = "/docs", 200
     # No more than a few of them may be behind at once.
     bounds = ConnectionBounds(unsent=UnsentAnswers(bytes_max=ADDRESSES_TO_FILL << 20))
     async with listen_with(start_registry, bounds, AddressCounts(clients, exempt=[])) as listening:

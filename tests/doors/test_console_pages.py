@@ -32,7 +32,6 @@ PAGES = {
     "/privacy": "What this software stores",
     "/docs": "openapi.json",
     "/docs/operations/transfer_units": "INSUFFICIENT_BALANCE",
-    "/docs/try": "openapi.json",
     "/docs/problems": "INSUFFICIENT_BALANCE",
     "/docs/problems/INSUFFICIENT_BALANCE": "402 Payment Required",
 }
@@ -254,10 +253,10 @@ async def test_only_files_of_the_console_are_served(registry: TestRegistry):
     "file",
     [
         "hansa.css",
-        "docs.css",
+        "reference.css",
         "front.js",
         "copy.js",
-        "docs.js",
+        "reference.js",
         "plots.js",
         "set-password.js",
         "invitation.js",
@@ -275,7 +274,7 @@ def test_vendored_files_are_as_recorded():
     )
     present = {
         f"{file.parent.name}/{file.name}": _sha256(file)
-        for folder in ("swagger-ui", "uplot")
+        for folder in ("uplot",)
         for file in (vendor / folder).iterdir()
     }
     assert recorded == present

@@ -81,6 +81,27 @@ def test_a_block_of_commands_needs_nothing_that_its_reader_does_not_see(document
     assert commented == [], "an interactive zsh takes # for a word: put the comment into the text"
 
 
+async def test_a_guide_has_its_sections_beside_the_text_and_leads_to_the_guides_before_and_after(
+    registry: TestRegistry,
+):
+    listed = [name for _, names in guide_text.GROUPS for name in names]
+    for name in (listed[0], "production", listed[-1]):
+        text = (await registry.http.get(f"/guides/{name}")).text
+        headings = re.findall(r'<h2 id="([^"]+)">', text)
+        contents = re.findall(r'<li><a href="#([^"]+)">', text)
+        assert contents == (headings if len(headings) > 1 else [])
+        place = listed.index(name)
+        before = re.findall(r'<a rel="prev" href="/guides/([^"]+)">', text)
+        after = re.findall(r'<a rel="next" href="/guides/([^"]+)">', text)
+        assert (before, after) == (listed[:place][-1:], listed[place + 1 :][:1])
+
+
+async def test_the_address_on_which_a_process_listens_stays_in_a_guide(start_registry: StartRegistry):
+    registry = await start_registry(public_base_url="https://registry.example.org")
+    page = ReadPage((await registry.http.get("/guides/production")).text)
+    assert [one for one in page.commands if "proxy_pass http://127.0.0.1:8000;" in one]
+
+
 async def test_an_unknown_guide_is_404_with_the_navigation(registry: TestRegistry):
     for name in ("nothing", "README", "CHANGELOG"):
         answer = await registry.http.get(f"/guides/{name}", headers={"Accept": "text/html"})

@@ -1,6 +1,7 @@
 """The files of the pages: whole, in one piece or many, compressed or not, and one piece at a time for a slow client."""
 
 import gzip
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx2
@@ -12,40 +13,56 @@ from hansa.foundation.plumbing.telemetry.lines import IS_GONE
 from tests.registry import TestRegistry
 
 STATIC = Path(static_files.__file__).parent / "static"
-LARGE = "vendor/swagger-ui/swagger-ui-bundle.js"
+LARGE = "large.js"
+CONTENTS = {
+    LARGE: b"// A line of a large file.\n" * (4 * PIECE_BYTES // 27),
+    "verify_card.js": (STATIC / "verify_card.js").read_bytes(),
+    "folder/LICENSE": (STATIC / "vendor/uplot/LICENSE").read_bytes(),
+}
 PLAIN = {"Accept-Encoding": "identity"}
 
 
-@pytest.mark.parametrize("name", [LARGE, "verify_card.js", "vendor/swagger-ui/LICENSE"])
-async def test_a_file_is_sent_whole_as_it_is_and_compressed(registry: TestRegistry, name: str):
-    content = (STATIC / name).read_bytes()
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of files of several pieces, of one, and in a folder."""
+    for name, content in CONTENTS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    transport = httpx2.ASGITransport(ConsoleFiles(tmp_path))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as http:
+        yield http
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+async def test_a_file_is_sent_whole_as_it_is_and_compressed(files: httpx2.AsyncClient, name: str):
+    content = CONTENTS[name]
     for _ in range(2):
-        plain = await registry.http.get(f"/static/{name}", headers=PLAIN)
+        plain = await files.get(f"/{name}", headers=PLAIN)
         assert (plain.status_code, plain.content) == (200, content)
         assert plain.headers["content-length"] == str(len(content))
-        packed = await registry.http.get(f"/static/{name}", headers={"Accept-Encoding": "gzip"})
+        packed = await files.get(f"/{name}", headers={"Accept-Encoding": "gzip"})
         assert packed.content == content
         if packed.headers.get("content-encoding") == "gzip":
             assert packed.headers["etag"] == plain.headers["etag"]
-    head = await registry.http.head(f"/static/{name}", headers=PLAIN)
+    head = await files.head(f"/{name}", headers=PLAIN)
     assert (head.content, head.headers["content-length"]) == (b"", str(len(content)))
     known = {**PLAIN, "If-None-Match": plain.headers["etag"]}
-    assert (await registry.http.get(f"/static/{name}", headers=known)).status_code == 304
+    assert (await files.get(f"/{name}", headers=known)).status_code == 304
 
 
-async def test_a_part_of_a_file_can_be_asked_for(registry: TestRegistry):
-    content = (STATIC / LARGE).read_bytes()
+async def test_a_part_of_a_file_can_be_asked_for(files: httpx2.AsyncClient):
+    content = CONTENTS[LARGE]
     size = len(content)
-    etag = (await registry.http.head(f"/static/{LARGE}", headers=PLAIN)).headers["etag"]
+    etag = (await files.head(f"/{LARGE}", headers=PLAIN)).headers["etag"]
     for asked, start, part in (
         ("bytes=10-19", 10, content[10:20]),
         (f"bytes={size - 3}-", size - 3, content[-3:]),
     ):
         for more in ({}, {"If-Range": etag}):
-            answer = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": asked, **more})
+            answer = await files.get(f"/{LARGE}", headers={**PLAIN, "Range": asked, **more})
             assert (answer.status_code, answer.content) == (206, part)
             assert answer.headers["content-range"] == f"bytes {start}-{start + len(part) - 1}/{size}"
-    beyond = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, "Range": f"bytes={size}-"})
+    beyond = await files.get(f"/{LARGE}", headers={**PLAIN, "Range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
 
 
@@ -60,10 +77,10 @@ async def test_a_part_of_a_file_can_be_asked_for(registry: TestRegistry):
     ids=["many ranges", "a number of many digits", "another unit", "of another state of the file"],
 )
 async def test_a_range_that_is_not_one_part_of_this_file_is_answered_with_the_whole(
-    registry: TestRegistry, asked: dict[str, str]
+    files: httpx2.AsyncClient, asked: dict[str, str]
 ):
-    answer = await registry.http.get(f"/static/{LARGE}", headers={**PLAIN, **asked})
-    assert (answer.status_code, answer.content) == (200, (STATIC / LARGE).read_bytes())
+    answer = await files.get(f"/{LARGE}", headers={**PLAIN, **asked})
+    assert (answer.status_code, answer.content) == (200, CONTENTS[LARGE])
 
 
 @pytest.mark.usefixtures("unknown_paths_expected")
@@ -89,7 +106,8 @@ async def test_a_first_request_takes_no_thread_to_look_for_the_folder(
 
 
 async def test_a_file_is_only_read(registry: TestRegistry):
-    refused = await registry.http.post(f"/static/{LARGE}")
+    assert (await registry.http.get("/static/copy.js")).content == (STATIC / "copy.js").read_bytes()
+    refused = await registry.http.post("/static/copy.js")
     assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
 
 

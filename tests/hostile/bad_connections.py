@@ -14,7 +14,7 @@ DRIPS_MAX = 400
 
 HOST = b"Host: registry.test\r\n"
 GET = b"GET /livez HTTP/1.1\r\n" + HOST
-LARGE = b"GET /static/vendor/swagger-ui/swagger-ui-bundle.js HTTP/1.1\r\n" + HOST + b"\r\n"
+LARGE = b"GET /api/v1/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
 POST = b"POST /api/v1/auth/refresh HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 CARD = b"POST /api/v1/agent-cards/ HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -267,6 +267,12 @@ def authorization_query(stage: Any) -> dict[str, str]:
     }
 
 
+async def _run(stage: Any) -> FilledForm:
+    """A read as an own agent, with a value in path and query."""
+    given = {"as": stage.agent.did, "path:agent_did": stage.agent.did, "query:limit": "5"}
+    return await _keyed(stage, **given)
+
+
 async def _refused_access(stage: Any) -> FilledForm:
     """The consent of the first browser session of the staged developer, which is the credential of the table."""
     runtime = stage.registry.runtime
@@ -341,5 +347,6 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/agents/{did}/test-call": lambda stage: _keyed(
         stage, client_secret=stage.agent.created["client_secret"]
     ),
+    "POST /docs/operations/{name}/run": _run,
     "POST /account/agents/{did}/end": lambda stage: _proved(stage, understood="true"),
 }

@@ -22,7 +22,7 @@ STRINGS_PER_FIELD = by_tier(3, 40, len(HOSTILE))
 MARKUP = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>")
 # Some of the strings are good passwords.
 WITHOUT_EFFECT = {"POST /account/change-password": {"current_password": "not the password"}}
-OF_A_PERSON = ("POST /account", "POST /confirm")
+OF_A_PERSON = ("POST /account", "POST /confirm", "POST /docs")
 
 
 @pytest.fixture
@@ -72,6 +72,7 @@ async def test_no_form_of_another_site_and_none_without_a_key_of_the_registry_is
 
 async def test_every_page_of_a_person_is_private(stage: Stage):
     browsers = {
+        "GET /docs/operations/{name}/run": await BrowserOf(stage.registry).log_in(stage.developer.email),
         "GET /account": await BrowserOf(stage.registry).log_in(stage.developer.email),
         "GET /administration": await BrowserOf(stage.registry).log_in(stage.administrator.email),
     }
@@ -105,7 +106,9 @@ async def test_no_string_in_a_form_makes_us_fail_or_comes_back_as_markup(stage: 
         form = {**(filled.form or {}), **WITHOUT_EFFECT.get(operation, {})}
         for name, text in spoilings(form, draw):
             fields = {**form, "form_key": await fresh_key(stage, operation), name: text}
-            client = browser.http if operation.startswith("POST /account") else stage.registry.http
+            client = (
+                browser.http if operation.startswith(("POST /account", "POST /docs")) else stage.registry.http
+            )
             answer = await client.post(
                 filled.path,
                 data=fields,

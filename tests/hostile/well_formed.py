@@ -230,6 +230,8 @@ def _name_in(operation: str, stage: Stage) -> str:
     names = {
         "GET /agents/{organization}/{name}": stage.card_name.partition("/")[2],
         "GET /docs/operations/{name}": "transfer_units",
+        "GET /docs/operations/{name}/run": "transfer_units",
+        "POST /docs/operations/{name}/run": "list_contracts_of_agent",
         "GET /guides/{name}": "webhooks",
         "GET /client/{name}": client_wheel().name,
     }

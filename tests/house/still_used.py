@@ -7,7 +7,8 @@ _.to_string  # Starlette
 _.ValueClass  # prometheus_client
 _.config_checked  # Starlette
 _.get_response  # Starlette
-_.form_address  # the template of an operation
+_.samples  # the template of an operation
+_.effect  # the template of a run
 _.form_key  # templates of forms
 _.has_second_factor  # templates of accounts
 _.is_bought_here  # template of an agent

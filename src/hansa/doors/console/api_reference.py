@@ -3,14 +3,16 @@
 import asyncio
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from fastapi import FastAPI
+
+from hansa.doors.console.access.forms import SECRET_FIELDS
+from hansa.doors.console.code_samples import CREDENTIALS, ExampleRequest, Sample, address_of, samples_of
+from hansa.foundation.plumbing.web.caller import AreaMissing
 
 Document = Mapping[str, Any]
 
@@ -23,16 +25,11 @@ SCHEMES = {
     "FederationLicence": "a federation licence key",
     "MutualTLS": "a client certificate (mutual TLS)",
 }
-_HEADERS = {
-    "AgentToken": "Authorization: Bearer $AGENT_TOKEN",
-    "DeveloperToken": "Authorization: Bearer $DEVELOPER_TOKEN",
-    "BootstrapToken": "Bootstrap-Token: $BOOTSTRAP_TOKEN",
-    "PasswordToken": "Authorization: Bearer $PASSWORD_TOKEN",
-    "InternalKey": "X-Internal-Key: $INTERNAL_KEY",
-    "FederationLicence": "X-Federation-License: $LICENCE_KEY",
-}
 _DECLARED_CODE = re.compile(r"`([A-Za-z][A-Za-z0-9_]+)`: ")
 DEPTH_MAX = 3
+RUNNERS = frozenset({"AgentToken", "DeveloperToken"})
+ACCOUNTS = "accounts"
+"""The tag of operations that secure or end an account, for which it has pages."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -48,14 +45,24 @@ class Operation(msgspec.Struct, frozen=True):
         """The path of its page."""
         return f"/docs/operations/{self.name}"
 
+    @property
+    def title(self) -> str:
+        """The name as words."""
+        return f"{self.name[:1].upper()}{self.name[1:]}".replace("_", " ")
+
 
 class Member(msgspec.Struct, frozen=True):
-    """A parameter, or a member of a body; members of members have dotted names."""
+    """A parameter, or a member of a body; members of members have dotted names.
+
+    `place` of a parameter is path, query or header, `example` its declared example.
+    """
 
     name: str
     kind: str
     is_required: bool
     description: str
+    place: str = ""
+    example: str = ""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -74,6 +81,7 @@ class Body(msgspec.Struct, frozen=True):
     media_type: str
     members: list[Member]
     example: str | None
+    is_required: bool = False
 
 
 class OperationDetails(msgspec.Struct, frozen=True):
@@ -82,17 +90,38 @@ class OperationDetails(msgspec.Struct, frozen=True):
     operation: Operation
     tag: str
     description: str
-    credentials: list[str]
+    schemes: list[str]
     parameters: list[Member]
     request: Body | None
     answers: list[Body]
     refusals: list[Refusal]
-    command: str
+    samples: list[Sample]
 
     @property
-    def form_address(self) -> str:
-        """Address of this operation on the interactive page."""
-        return f"/docs/try#/{quote(self.tag)}/{self.operation.name}"
+    def is_runnable(self) -> bool:
+        """A person may run it on its page: nothing of the administration, no password or code in the request, JSON in request and answer."""
+        is_read = self.operation.method == "GET"
+        is_administration = any(refusal.code == AreaMissing.code for refusal in self.refusals)
+        is_of_a_person = bool(RUNNERS & set(self.schemes)) if self.schemes else is_read
+        members = self.request.members if self.request else []
+        bodies = [*([self.request] if self.request else []), *self.answers]
+        return (
+            is_of_a_person
+            and not is_administration
+            and (self.tag != ACCOUNTS or (is_read and bool(self.schemes)))
+            and not any(member.name in SECRET_FIELDS for member in members)
+            and all("json" in body.media_type for body in bodies if body.media_type)
+        )
+
+    @property
+    def subject(self) -> str:
+        """The tag as a heading."""
+        return subject_of(self.tag)
+
+    @property
+    def credentials(self) -> list[str]:
+        """The credentials in words; one of them is required."""
+        return [SCHEMES[name] for name in self.schemes]
 
 
 async def api_document(app: FastAPI) -> Document:
@@ -111,6 +140,11 @@ def operations_by_tag(document: Document) -> list[tuple[str, str, list[Operation
         for tag in document["tags"]
         if groups[tag["name"]]
     ]
+
+
+def subject_of(tag: str) -> str:
+    """The tag as a heading; the name of a protocol stays as it is."""
+    return tag if tag[1:2].isdigit() else f"{tag[:1].upper()}{tag[1:]}"
 
 
 def operation_details(document: Document, name: str, base_url: str) -> OperationDetails | None:
@@ -134,6 +168,7 @@ def _details(
     request = None
     if content := declared.get("requestBody", {}).get("content"):
         request = _body(schemas, "Request", "", content)
+        request = msgspec.structs.replace(request, is_required=declared["requestBody"].get("required", False))
     answers = [
         _body(
             schemas,
@@ -145,16 +180,17 @@ def _details(
         if status.startswith(("1", "2", "3"))
     ]
     schemes = [name for scheme in declared.get("security", []) for name in scheme]
+    parameters = [_parameter(schemas, one) for one in declared.get("parameters", [])]
     return OperationDetails(
         operation=operation,
         tag=declared["tags"][0],
         description=declared.get("description", ""),
-        credentials=[SCHEMES[name] for name in schemes],
-        parameters=[_parameter(schemas, one) for one in declared.get("parameters", [])],
+        schemes=schemes,
+        parameters=parameters,
         request=request,
         answers=answers,
         refusals=list(_refusals(declared)),
-        command=_command(operation, declared, schemes, request, base_url),
+        samples=samples_of(_example(operation, declared, schemes, parameters, base_url)),
     )
 
 
@@ -183,11 +219,14 @@ def _body(schemas: Mapping[str, Any], title: str, description: str, content: Map
 def _parameter(schemas: Mapping[str, Any], declared: Mapping[str, Any]) -> Member:
     schema = declared["schema"]
     description = declared.get("description") or schema.get("description", "")
+    example = declared.get("example", next(iter(schema.get("examples", [])), ""))
     return Member(
         declared["name"],
-        f"{_kind(schemas, schema)}, in {declared['in']}",
+        _kind(schemas, schema),
         declared.get("required", False),
         _with_default(description, schema),
+        declared["in"],
+        example if isinstance(example, str) else json.dumps(example),
     )
 
 
@@ -238,23 +277,29 @@ def _kind(schemas: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(json.dumps(value) for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {_kind(schemas, schema.get('items', {}))}"
+        return ", ".join([f"list of {_kind(schemas, schema.get('items', {}))}", *_limits(schema)])
     return _bounded(schema)
 
 
 def _bounded(schema: Mapping[str, Any]) -> str:
     kind = str(schema.get("type", "any value"))
+    if "format" in schema:
+        kind = f"{kind} ({schema['format']})"
+    return ", ".join([kind, *_limits(schema)])
+
+
+def _limits(schema: Mapping[str, Any]) -> list[str]:
     bounds = [
         ("minimum", "at least {}"),
         ("maximum", "at most {}"),
         ("exclusiveMinimum", "above {}"),
         ("minLength", "at least {} characters"),
         ("maxLength", "at most {} characters"),
+        ("minItems", "at least {} items"),
+        ("maxItems", "at most {} items"),
     ]
-    declared = [words.format(schema[name]) for name, words in bounds if name in schema]
-    if "format" in schema:
-        kind = f"{kind} ({schema['format']})"
-    return ", ".join([kind, *declared])
+    declared = [(words, schema[name]) for name, words in bounds if name in schema]
+    return [words.format(bound).removesuffix("s" if bound == 1 else "") for words, bound in declared]
 
 
 def _with_default(description: str, schema: Mapping[str, Any]) -> str:
@@ -266,23 +311,29 @@ def _first_sentence(text: str) -> str:
     return text.strip().split("\n\n")[0].replace("\n", " ")
 
 
-def _command(
-    operation: Operation, declared: Mapping[str, Any], schemes: list[str], request: Body | None, base_url: str
-) -> str:
-    """Return a command for a shell with curl; the values to fill in are variables."""
-    parts = ["curl -sS --fail-with-body"]
-    if operation.method != "GET":
-        parts.append(f"-X {operation.method}")
-    parts.append(
-        '"'
-        + base_url
-        + re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: "$" + found[1].upper(), operation.path)
-        + '"'
+def _example(
+    operation: Operation,
+    declared: Mapping[str, Any],
+    schemes: list[str],
+    parameters: list[Member],
+    base_url: str,
+) -> ExampleRequest:
+    """The request with the example of each parameter that it requires."""
+    required = [one for one in parameters if one.is_required]
+    content = declared.get("requestBody", {}).get("content", {})
+    media_type = next(iter(content), "")
+    needs_credential = all(declared.get("security", [{}]))
+    return ExampleRequest(
+        method=operation.method,
+        url=address_of(
+            base_url,
+            operation.path,
+            {one.name: one.example for one in required if one.place == "path"},
+            [(one.name, one.example) for one in required if one.place == "query"],
+        ),
+        credential=next((CREDENTIALS[name] for name in schemes if name in CREDENTIALS), None)
+        if needs_credential
+        else None,
+        media_type=media_type,
+        body=content[media_type].get("example") if media_type else None,
     )
-    header = next((_HEADERS[name] for name in schemes if name in _HEADERS), None)
-    if header is not None and all(declared.get("security", [{}])):
-        parts.append(f'-H "{header}"')
-    if request is not None and request.example is not None and request.media_type == "application/json":
-        parts.append("-H 'Content-Type: application/json'")
-        parts.append(f"-d {shlex.quote(request.example)}")
-    return " \\\n  ".join(parts)

@@ -49,13 +49,14 @@ async def show_guide(_: Public, request: Request, name: str) -> HTMLResponse:
     found = guide_text.guide(name, runtime_of(request).settings.base_url)
     if found is None:
         raise GuideUnknown
-    return page(request, "guide.html", guide=found)
+    before, after = guide_text.neighbours(name)
+    return page(request, "guide.html", guide=found, before=before, after=after)
 
 
 @router.get("/changelog")
 async def show_changelog(_: Public, request: Request) -> HTMLResponse:
     """Show the changes for users."""
-    return page(request, "guide.html", guide=guide_text.changelog())
+    return page(request, "guide.html", guide=guide_text.changelog(), before=None, after=None)
 
 
 def _contacts(operator: dict[str, Any]) -> list[tuple[str, str]]:

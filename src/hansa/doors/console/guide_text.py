@@ -2,13 +2,14 @@
 
 - The text is escaped; HTML in a file is shown as text.
 - A link to another guide leads to its page. A link to a file that no page shows is left as text.
-- The example address in commands is the address of this registry.
-- Headings have the identifiers that links within Markdown use. Blocks of commands get a button that copies them.
+- The example address in commands is the address of this registry; where a file names the address on which the process listens, it stays.
+- Headings have the identifiers that links within Markdown use; those of the second level are the contents. Blocks of code are highlighted
+  and get a button that copies them.
 """
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import msgspec
 from markupsafe import Markup, escape
 
 import hansa
+from hansa.doors.console.highlighting import highlighted
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 CHANGELOG = "CHANGELOG"
 STATIC_PLACE = "console/static/"
 EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
+ADDRESSES_KEPT = 500
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Agents and payments",
@@ -86,12 +89,13 @@ _NOT_IN_AN_IDENTIFIER = re.compile(r"[^\w\- ]")
 
 
 class Guide(msgspec.Struct, frozen=True):
-    """A file as a page: its first heading, its first sentence as text, and the rest."""
+    """A file as a page: its first heading, its first sentence as text, the rest, and identifier and title of each section."""
 
     name: str
     title: str
     summary: str
     body: Markup
+    contents: list[tuple[str, str]]
 
     @property
     def address(self) -> str:
@@ -101,15 +105,20 @@ class Guide(msgspec.Struct, frozen=True):
 
 def guide(name: str, base_url: str) -> Guide | None:
     """The guide with this name, with the address of the registry in its commands, or None."""
-    if name not in _names():
-        return None
-    found = _read(name)
-    return msgspec.structs.replace(found, body=Markup(_addressed(str(found.body), base_url)))  # noqa: S704
+    return _read(name, base_url) if name in _names() else None
 
 
 def guides() -> list[tuple[str, list[Guide]]]:
     """Every guide, by subject."""
     return [(title, [_read(name) for name in names]) for title, names in GROUPS]
+
+
+def neighbours(name: str) -> tuple[Guide | None, Guide | None]:
+    """The guides before and after the one with this name, in the order of the list."""
+    ordered = [one for _, names in GROUPS for one in names]
+    place = ordered.index(name)
+    before, after = ordered[:place][-1:], ordered[place + 1 :][:1]
+    return next(map(_read, before), None), next(map(_read, after), None)
 
 
 def start_file(base_url: str) -> str:
@@ -122,12 +131,19 @@ def changelog() -> Guide:
     return _read(CHANGELOG)
 
 
-@cache
-def _read(name: str) -> Guide:
-    tokens = _markdown().parse(_file(name).read_text(encoding="utf-8"))
+@lru_cache(maxsize=ADDRESSES_KEPT)
+def _read(name: str, base_url: str = EXAMPLE_ADDRESS) -> Guide:
+    tokens = _markdown().parse(_addressed(_file(name).read_text(encoding="utf-8"), base_url))
     title, rest = tokens[1], tokens[3:]
     summary = next((one for one in rest if one.type == "inline"), None)
-    return Guide(name, _plain(title), _first_sentence(_plain(summary)) if summary else "", _body(rest))
+    body = _body(rest)
+    contents = [
+        (str(token.attrGet("id")), _plain(rest[place + 1]))
+        for place, token in enumerate(rest)
+        if token.type == "heading_open" and token.tag == "h2"
+    ]
+    said = _first_sentence(_plain(summary)) if summary else ""
+    return Guide(name, _plain(title), said, body, contents)
 
 
 def _file(name: str) -> Path:
@@ -152,8 +168,8 @@ def _address(name: str) -> str:
 
 
 def _addressed(text: str, base_url: str) -> str:
-    for before, after in (("REGISTRY:-", ""), ("<code>", "</code>")):
-        text = text.replace(f"{before}{EXAMPLE_ADDRESS}{after}", f"{before}{escape(base_url)}{after}")
+    for before, after in (("REGISTRY:-", ""), ("`", "`")):
+        text = text.replace(f"{before}{EXAMPLE_ADDRESS}{after}", f"{before}{base_url}{after}")
     return text
 
 
@@ -218,8 +234,8 @@ def _plain(inline: "Token") -> str:
 
 
 def _fence(tokens: Sequence["Token"], index: int, _options: Any, _environment: Any) -> str:
-    content = escape(tokens[index].content.rstrip("\n"))
     language = escape(tokens[index].info.strip())
+    content = highlighted(tokens[index].content.rstrip("\n"), tokens[index].info.strip())
     named = f' class="language-{language}"' if language else ""
     return (
         f'<div class="command"><pre tabindex="0" aria-label="Code"><code{named}>{content}</code></pre>'

@@ -1,7 +1,7 @@
 """Web pages of the registry: the front, the first steps, the calls, and the meaning of its refusals.
 
 - A page shows only data that anyone may read over the public API.
-- A page works without JavaScript, except for the live lines, the interactive description and the new password.
+- A page works without JavaScript, except for the live lines and the new password.
 - No page loads anything from another host.
 """
 

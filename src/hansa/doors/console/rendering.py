@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 import hansa
+from hansa.doors.console.highlighting import highlighted
 from hansa.doors.console.identity import avatar, chip, short_did, system_name
 from hansa.doors.console.navigation import EXPLORER
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
@@ -247,6 +248,7 @@ _PAGES.filters.update(
     coded=coded,
     day=_day,
     grouped=grouped,
+    highlighted=highlighted,
     laid_out=laid_out,
     link=link,
     moment=_moment,

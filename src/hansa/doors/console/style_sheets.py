@@ -22,6 +22,7 @@ SHEETS = {
     "plots": ("hansa", PLOTS, "records"),
     "catalogue": ("hansa", "catalogue"),
     "reference": ("hansa", "reference"),
+    "reference-run": ("hansa", "console", "reference"),
     "account": ("hansa", "console"),
     "account-records": ("hansa", "console", "records", "account_records"),
     "account-plots": ("hansa", "console", PLOTS, "records", "account_records"),

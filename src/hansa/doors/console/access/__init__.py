@@ -36,6 +36,7 @@ from .policy import (
     person_holding,
     proved_act_in,
     proved_upload_in,
+    require_proof,
 )
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "person_holding",
     "proved_act_in",
     "proved_upload_in",
+    "require_proof",
     "see_other",
     "try_once",
     "whole_number",

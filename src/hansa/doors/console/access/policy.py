@@ -142,10 +142,15 @@ async def acting(request: Request) -> Acting:
 
 async def proved_acting(request: Request, sender: Annotated[Acting, Depends(acting)]) -> Acting:
     """Return the sender of this form, who gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
+    require_proof(request, sender)
+    return sender
+
+
+def require_proof(request: Request, sender: Acting) -> None:
+    """The sender gave the password in the last ten minutes. Raises: Diverted to the page that asks for it."""
     if not sender.person.session.is_proved_recently:
         stored = keep_form(sender.person.seal, SealedForm(request.url.path, sender.form.kept))
         raise Diverted(account_page(request, "confirm.html", sender.person, status=403, resume=stored))
-    return sender
 
 
 async def unsuspended_acting(sender: Annotated[Acting, Depends(acting)]) -> Acting:

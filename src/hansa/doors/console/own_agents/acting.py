@@ -5,7 +5,6 @@ of the form is the idempotency key. Nothing of an agent's business is decided by
 """
 
 import asyncio
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -14,11 +13,11 @@ from uuid import UUID
 
 import msgspec
 from fastapi import Request
-from starlette.types import Message
 
-from hansa.doors.console.access import Acting, SentForm
+from hansa.doors.console.access import Acting, SentForm, SignedIn
 from hansa.doors.console.access.form_acts import PAUSES_SECONDS
 from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
 from hansa.rooms import agents
 
 API = "/api/v1"
@@ -84,23 +83,29 @@ async def act_as(
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
     """
-    runtime = runtime_of(request)
-    token, _ = await agents.act_token(runtime.database, runtime.tokens, sender.person.developer, did)
-    headers = [
-        (b"authorization", f"Bearer {token}".encode()),
-        (b"accept", b"application/json"),
-        (b"idempotency-key", sender.key.encode()),
-    ]
-    content = b"" if body is None else json.dumps(body).encode()
-    if content:
-        headers.append((b"content-type", b"application/json"))
+    call = InnerCall(
+        "POST",
+        quote(API + path),
+        body=body,
+        key=sender.key,
+        headers={"authorization": await bearer_of(request, sender.person, did)},
+        is_noted=True,
+    )
     for pause in (*PAUSES_SECONDS, 0.0):
-        answer = await _posted(request, API + path, headers, content)
+        inner = await call_within(request, call, None)
+        answer = ApiAnswer(inner.status, inner.content)
         if not answer.is_refused or answer.code != IN_PROGRESS:
             break
         # The second of two clicks waits for the first.
         await asyncio.sleep(pause)
     return answer
+
+
+async def bearer_of(request: Request, person: SignedIn, did: str) -> str:
+    """The Authorization field of the person who acts as an own agent. Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked."""
+    runtime = runtime_of(request)
+    token, _ = await agents.act_token(runtime.database, runtime.tokens, person.developer, did)
+    return f"Bearer {token}"
 
 
 async def approve_first(request: Request, sender: Acting, did: str) -> str:
@@ -118,35 +123,3 @@ async def approve_first(request: Request, sender: Acting, did: str) -> str:
                 )
             )
     return approval
-
-
-async def _posted(
-    request: Request, path: str, headers: list[tuple[bytes, bytes]], content: bytes
-) -> ApiAnswer:
-    forwarded = [pair for pair in request.scope["headers"] if pair[0] == b"x-forwarded-for"]
-    length = (b"content-length", str(len(content)).encode())
-    scope = {
-        "type": "http",
-        "asgi": request.scope["asgi"],
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": request.url.scheme,
-        "path": path,
-        "raw_path": quote(path).encode(),
-        "query_string": b"",
-        "root_path": "",
-        "headers": [*headers, *forwarded, length],
-        "client": request.scope.get("client"),
-        "server": request.scope.get("server"),
-    }
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": content, "more_body": False}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await request.app(scope, receive, send)
-    body = b"".join(message.get("body", b"") for message in sent)
-    return ApiAnswer(sent[0]["status"], json.loads(body))

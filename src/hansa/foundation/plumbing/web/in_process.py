@@ -1,7 +1,7 @@
 """Requests that a door makes within the process, of the service's own routes.
 
 - The application answers them as those of the network: the limits, the checks and the idempotency of the route hold.
-- The caller is the one that the door has accepted; no token exists for it.
+- The caller is the one that the door has accepted, without a token; or a token stands in the headers of the call.
 - `in_commit` is called in the transaction of a payment, with the id of what pays: what it raises undoes the payment.
 """
 
@@ -38,13 +38,18 @@ CommitAct = Annotated[InCommit | None, Depends(found_at_once(_commit_act))]
 
 
 class InnerCall(msgspec.Struct, frozen=True):
-    """Request of one route; `path` is percent-encoded, `body` JSON-ready, `key` an Idempotency-Key."""
+    """Request of one route; `path` is percent-encoded, `body` JSON-ready, `key` an Idempotency-Key.
+
+    `headers` are further fields by lower-case name, in ASCII. `is_noted`: it stands in the developer's request log as one of the network.
+    """
 
     method: str
     path: str
     query: Mapping[str, Any] = {}
     body: object = None
     key: str | None = None
+    headers: Mapping[str, str] = {}
+    is_noted: bool = False
 
 
 class InnerAnswer(msgspec.Struct, frozen=True):
@@ -107,6 +112,7 @@ def _scope_of(request: Request, call: InnerCall) -> Scope:
         headers.append((b"content-type", b"application/json"))
     if call.key is not None:
         headers.append((b"idempotency-key", call.key.encode("ascii")))
+    headers += [(name.encode("ascii"), value.encode("ascii")) for name, value in call.headers.items()]
     return {
         "type": "http",
         "asgi": outer["asgi"],
@@ -120,5 +126,5 @@ def _scope_of(request: Request, call: InnerCall) -> Scope:
         "headers": headers,
         "client": outer.get("client"),
         "server": outer.get("server"),
-        IN_PROCESS: True,
+        **({} if call.is_noted else {IN_PROCESS: True}),
     }
