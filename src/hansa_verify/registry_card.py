@@ -210,6 +210,10 @@ class _Evaluation(TextEvaluation):
     steps = (form, namespace, schema, key, paths, signature, window, domain)
 
 
+STEPS = tuple(step.__name__ for step in _Evaluation.steps)
+"""Names of the steps of a verdict, in their order."""
+
+
 def _require_same_by_jws(jws: str, signer: RegistryKey, payload: bytes) -> None:
     protected, _, signature = jws.partition("..")
     with refused_as("malformed", "jws: "):

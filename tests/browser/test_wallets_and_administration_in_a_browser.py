@@ -6,8 +6,10 @@ import pytest
 from playwright.async_api import Page, expect
 
 from hansa.foundation.values.areas import ADMIN_AREAS
+from hansa.rooms import federation
 from tests.browser.accessibility import objections, violations_of
 from tests.browser.person import confirm
+from tests.hostile.credentials import peer_of
 from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry
 
@@ -43,6 +45,12 @@ OFFICE = (
     "/licences",
     "/admissions",
     "/registry-card",
+    "/peers",
+    "/peers/invite",
+    "/peers/accept",
+    "/pools",
+    "/slash-requests",
+    "/keys",
 )
 LONG = "w" * 120
 
@@ -111,7 +119,11 @@ async def test_pages_of_the_administration_fit_and_are_accessible(
     body = {"agent_dids": [other.did], "reason": LONG}
     await registry.post("/admin/agents/bulk/suspend", json=body, headers=administrator.headers)
     await registry.post("/admin/invite-codes/generate", json={"note": LONG}, headers=administrator.headers)
-    paths = [f"/administration{page}" for page in (*OFFICE, f"/disputes/{dispute}", "/developers/1")]
+    await peer_of(registry, "peer.example")
+    (peer,) = await registry.database.read(federation.peers)
+    await registry.database.transaction(lambda tx: federation.count_refusal(tx, peer.id, "wrong_identity"))
+    more = (f"/disputes/{dispute}", "/developers/1", f"/peers/{peer.id}")
+    paths = [f"/administration{page}" for page in (*OFFICE, *more)]
     page = await logged_in(visit, administrator, viewport=SIZES[size], color_scheme=scheme)
     assert await faults_of(page, paths) == {}
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.hostile import federation_requests
 from tests.hostile.console_forms import FilledForm, form_key
 from tests.images import png
 
@@ -69,6 +70,11 @@ async def _grant(stage: Any) -> FilledForm:
     return await _administrators(payee=stage.payee.did, granted="0.01", grant_ref="Staged")(stage)
 
 
+async def _invitation(stage: Any) -> FilledForm:
+    accepted = await federation_requests.accepted(stage)
+    return await _administrators(**accepted, net_in_limit="5")(stage)
+
+
 async def _icon(stage: Any) -> FilledForm:
     filled = await _administrators()(stage)
     return replace(filled, files={"file": ("icon.png", png(1, 1))})
@@ -111,6 +117,20 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/admissions/{{licence_id:uuid}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/registry-card": _administrators(description="A registry for tests."),
     f"{OFFICE}/registry-card/icon": _icon,
+    f"{OFFICE}/keys/{{kind}}/rotate": _administrators(registry_reason="For a test."),
+    f"{OFFICE}/peers/accept": _invitation,
+    f"{OFFICE}/peers/accept/check": _invitation,
+    f"{OFFICE}/peers/invite": _administrators(expires_in="3600", address="https://other.example.com"),
+    f"{OFFICE}/peers/invitations/{{jti:uuid}}/revoke": _administrators(),
+    f"{OFFICE}/peers/{{peer_id:int}}/limit": _administrators(net_in_limit="5"),
+    f"{OFFICE}/peers/{{peer_id:int}}/remove": _administrators(typed_name="other"),
+    f"{OFFICE}/peers/{{peer_id:int}}/{{act}}": _administrators(),
+    f"{OFFICE}/pools": _administrators(peer="999999", reserve_own="10", reserve_foreign="10"),
+    f"{OFFICE}/pools/check": _administrators(peer="999999", reserve_own="10", reserve_foreign="10"),
+    f"{OFFICE}/pools/{{peer_id:int}}/{{act}}": _administrators(amount="1"),
+    f"{OFFICE}/pools/{{peer_id:int}}/{{act}}/check": _administrators(amount="1"),
+    f"{OFFICE}/slash-requests/limits/{{peer_id:int}}": _administrators(auto_slash_max_avt="5"),
+    f"{OFFICE}/slash-requests/{{settlement_id:int}}/{{act}}": _administrators(),
     f"{OFFICE}/treasury/issue": _issue,
     f"{OFFICE}/treasury/grant": _grant,
     f"{OFFICE}/treasury/baseline": _administrators(baseline="12.5", baseline_ref="For a test."),

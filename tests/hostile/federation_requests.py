@@ -99,6 +99,22 @@ async def a_peer(stage: "Stage") -> str:
     return await new_peer(stage.registry)
 
 
+async def number_of_a_peer(stage: "Stage") -> str:
+    """The number of a new peer."""
+    trust_domain = await new_peer(stage.registry)
+    peer = await stage.registry.database.read(lambda tx: federation.peer_by_name(tx, trust_domain))
+    return str(peer.id)
+
+
+async def open_invitation(stage: "Stage") -> str:
+    """The id of a new invitation of this registry."""
+    made = await stage.registry.post(
+        "/admin/federation/invitations", json={}, headers=stage.administrator.headers
+    )
+    assert made.status_code == 201, made.text
+    return str(read_json(decoded(made.json()["invitation"].split(".")[1]))["jti"])
+
+
 async def added(stage: "Stage") -> dict[str, Any]:
     """A registry to add by hand."""
     other = await new_other(stage.registry)
@@ -112,10 +128,6 @@ async def accepted(stage: "Stage") -> dict[str, Any]:
 
 async def redeemed(stage: "Stage") -> dict[str, Any]:
     """The acceptance of a new invitation of this registry."""
-    made = await stage.registry.post(
-        "/admin/federation/invitations", json={}, headers=stage.administrator.headers
-    )
-    assert made.status_code == 201, made.text
-    payload = read_json(decoded(made.json()["invitation"].split(".")[1]))
+    jti = await open_invitation(stage)
     other = await new_other(stage.registry)
-    return {"acceptance": other.signed("acceptance", payload["jti"])}
+    return {"acceptance": other.signed("acceptance", jti)}

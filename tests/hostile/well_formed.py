@@ -59,6 +59,9 @@ ACTS_OF_PAGES = {
     "POST /administration/admissions/{licence_id:uuid}/{act}": "suspend",
     "POST /administration/developers/{developer_id:int}/{act}": "reinstate",
     "POST /administration/jobs/{job_id:int}/{act}": "retry",
+    "POST /administration/peers/{peer_id:int}/{act}": "pause",
+    "POST /administration/pools/{peer_id:int}/{act}": "fund",
+    "POST /administration/pools/{peer_id:int}/{act}/check": "drain",
 }
 
 _numbers = itertools.count(1)
@@ -214,6 +217,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
         "{action}": "registry.operation",
+        "{kind}": "registry",
         "{act}": ACTS_OF_PAGES.get(operation, ""),
         "{organization}": stage.card_name.partition("/")[0],
         "{name}": _name_in(operation, stage),
@@ -633,12 +637,16 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{session_id}": _session_to_end,
     "{session_id:uuid}": _session_to_end,
     "/agents/me/wallets/{address}": _wallet_to_unbind,
+    "{settlement_id:int}/{act}": federation_requests.settlement_that_can("approve"),
     "{settlement_id}/approve": federation_requests.settlement_that_can("approve"),
     "{settlement_id}/reject": federation_requests.settlement_that_can("reject"),
     "{settlement_id}/write-off": federation_requests.settlement_that_can("write-off"),
     "{settlement_id}/evidence": federation_requests.settlement_that_can("evidence"),
     "{settlement_id}": federation_requests.settlement_that_can(""),
     "/peer-slash-config/{peer_id}": federation_requests.peer_to_configure,
+    "{peer_id:int}": federation_requests.number_of_a_peer,
+    "{jti:uuid}": federation_requests.open_invitation,
+    "/federation/peers/{name:peer}/net-in-limit": federation_requests.peer_that_can("net-in-limit"),
     "/federation/peers/{name:peer}/sync": federation_requests.peer_that_can("sync"),
     "/federation/peers/{name:peer}/pause": federation_requests.peer_that_can("pause"),
     "/federation/peers/{name:peer}/resume": federation_requests.peer_that_can("resume"),
@@ -1117,6 +1125,10 @@ async def _new_pool(stage: Stage) -> WellFormed:
     return _json(currency="BOB", peer="elsewhere.example", reserve_own="10", reserve_foreign="10")
 
 
+async def _peer_limit(stage: Stage) -> WellFormed:
+    return _json(net_in_limit="5")
+
+
 async def _pool_rate(stage: Stage) -> WellFormed:
     return _json(rate="2.5")
 
@@ -1321,6 +1333,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/suspend": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/reinstate": _reason,
     "POST /api/v1/admin/federation/licence-keys/{licence_id:uuid}/revoke": _reason,
+    "PUT /api/v1/admin/federation/peers/{name:peer}/net-in-limit": _peer_limit,
     "POST /api/v1/admin/federation/peers/{name:peer}/sync": _empty,
     "POST /api/v1/admin/federation/peers/{name:peer}/pause": _empty,
     "POST /api/v1/admin/federation/peers/{name:peer}/resume": _empty,

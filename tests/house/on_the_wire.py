@@ -435,6 +435,7 @@ _.is_admin
 _.is_current
 _.is_deleted
 _.is_federated
+_.is_gone
 _.is_last
 _.is_malpractice
 _.is_quarantined
@@ -495,6 +496,7 @@ _.lid
 _.lifecycle
 _.limit
 _.limits
+_.link
 _.links
 _.liquid_balance
 _.list
@@ -965,6 +967,7 @@ _.unanswered
 _.uncollected_since
 _.under_way
 _.unknown
+_.unlimited
 _.unlisted
 _.unlocked_balance
 _.unlocks_at

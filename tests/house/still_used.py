@@ -12,6 +12,7 @@ _.effect  # the template of a run
 _.form_key  # templates of forms
 _.has_second_factor  # templates of accounts
 _.is_bought_here  # template of an agent
+_.last_refusal  # template of the peers
 _.opens  # template of the AI clients
 _.total_agents  # template of the account
 _.model_config  # pydantic

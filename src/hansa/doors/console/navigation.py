@@ -90,9 +90,13 @@ ADMINISTRATION = (
     Group(
         "Federation",
         (
+            Link("/administration/peers", "Peers", "federation", FEDERATION),
+            Link("/administration/pools", "Pools", "market", TREASURY),
+            Link("/administration/slash-requests", "Slash requests", "dispute", ENFORCEMENT),
             Link("/administration/licences", "Licences", "proof", FEDERATION),
-            Link("/administration/admissions", "Admissions", "federation", FEDERATION),
+            Link("/administration/admissions", "Admissions", "person", FEDERATION),
             Link("/administration/registry-card", "Registry card", "card", PLATFORM),
+            Link("/administration/keys", "Keys", "key", PLATFORM),
         ),
     ),
     Group(

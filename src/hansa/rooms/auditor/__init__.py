@@ -6,12 +6,14 @@ from hansa.rooms.auditor.attestations import (
     AuditorKey,
     Watch,
     list_attestations,
+    list_keys,
     read_watch,
     rebaseline_transit,
     replace_sealed_auditor_key,
     rotate_auditor_key,
     set_native_baseline,
 )
+from hansa.rooms.auditor.attestations import rotate_as_administrator as rotate_auditor_key_by_administrator
 from hansa.rooms.auditor.cycle import (
     AuditVerdict,
     audit,
@@ -57,6 +59,7 @@ __all__ = [
     "initialize_auditor",
     "list_attestations",
     "list_forks",
+    "list_keys",
     "list_log_witnesses",
     "read_checkpoint",
     "read_watch",
@@ -64,6 +67,7 @@ __all__ = [
     "replace_sealed_auditor_key",
     "replace_sealed_witness_key",
     "rotate_auditor_key",
+    "rotate_auditor_key_by_administrator",
     "rotate_witness_key",
     "run_cycle",
     "set_native_baseline",

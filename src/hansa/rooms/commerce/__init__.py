@@ -80,6 +80,18 @@ from hansa.rooms.commerce.payments import (
     signed_receipt,
 )
 from hansa.rooms.commerce.requirement import Required
+from hansa.rooms.commerce.slash_settlements import (
+    SettlementDirection,
+    SettlementFilter,
+    SettlementOut,
+    SettlementReasonIn,
+    SettlementStatus,
+    SlashConfigIn,
+    list_settlements,
+)
+from hansa.rooms.commerce.slash_settlements import approve as approve_settlement
+from hansa.rooms.commerce.slash_settlements import reject as reject_settlement
+from hansa.rooms.commerce.slash_settlements import write_off as write_off_settlement
 from hansa.rooms.commerce.x402 import (
     Networks,
     PassedOn,
@@ -131,11 +143,18 @@ __all__ = [
     "ServiceCall",
     "ServiceNotCallable",
     "ServiceRequest",
+    "SettlementDirection",
+    "SettlementFilter",
+    "SettlementOut",
+    "SettlementReasonIn",
+    "SettlementStatus",
     "SlashBond",
+    "SlashConfigIn",
     "Status",
     "SubmissionIn",
     "Token",
     "approve_award",
+    "approve_settlement",
     "attestations_state",
     "disputed_of",
     "effective_price",
@@ -145,6 +164,7 @@ __all__ = [
     "list_awards",
     "list_contracts",
     "list_disputes",
+    "list_settlements",
     "list_tokens",
     "message_for",
     "open_contracts_of",
@@ -162,8 +182,10 @@ __all__ = [
     "read_dispute",
     "read_public_contract",
     "reject_award",
+    "reject_settlement",
     "rule",
     "signed_bundle",
     "signed_receipt",
     "wait_for_approval",
+    "write_off_settlement",
 ]

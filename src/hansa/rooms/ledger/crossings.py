@@ -244,6 +244,14 @@ async def outstanding_out(tx: Tx, frame: str, book: Book) -> Minor:
     return await store.outstanding_out(tx, book.transit(frame))
 
 
+async def net_in_with(tx: Tx, frames: Sequence[str], book: Book) -> dict[str, Minor]:
+    """Units that came in from these registries and may still come, less those that went out for good; what `net_in_limit` bounds.
+
+    A registry with which nothing was ever reserved is left out.
+    """
+    return await store.net_in_of(tx, [book.transit(frame) for frame in frames])
+
+
 async def corridor_totals(tx: Tx) -> list[CorridorTotals]:
     """The totals with every other registry with which anything was ever reserved, by ledger id."""
     return [CorridorTotals(**members) for members in await store.totals(tx)]

@@ -52,6 +52,10 @@ SELECT EXISTS (SELECT FROM ledger_crossing c JOIN ledger_account a ON a.id = c.a
 
 _COMPENSATED_OF_ALL = "SELECT coalesce(sum(compensated), 0)::bigint FROM ledger_corridor"
 
+_NET_IN_OF = (
+    "SELECT did, ledger_net_in(id)::bigint AS net_in FROM ledger_account WHERE did = ANY($1) AND unit = ''"
+)
+
 _NET_IN_OF_ALL = "SELECT ledger_net_in_of_all()::bigint"
 
 
@@ -115,6 +119,13 @@ async def is_any_pending(tx: Tx, did: str) -> bool:
 async def compensated_of_all(tx: Tx) -> Minor:
     """Return the units issued here because peers confirmed that they destroyed as many."""
     return Minor(await tx.fetchval(_COMPENSATED_OF_ALL))
+
+
+async def net_in_of(tx: Tx, transits: Sequence[str]) -> dict[str, Minor]:
+    """Return the units in from the registries of these transit accounts less those out, by the ledger id that each DID names."""
+    rows = await tx.fetch(_NET_IN_OF, transits)
+    named = [(ledger_id_of_transit(row["did"]), Minor(row["net_in"])) for row in rows]
+    return {frame: net_in for frame, net_in in named if frame is not None}
 
 
 async def net_in_of_all(tx: Tx) -> Minor:

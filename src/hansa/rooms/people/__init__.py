@@ -83,6 +83,7 @@ from .two_factor import (
     SetupOut,
     VerifyIn,
     begin_setup,
+    qr_svg,
     turn_off,
     turn_on,
 )
@@ -182,6 +183,7 @@ __all__ = [
     "open_request",
     "own_profile",
     "prove_password",
+    "qr_svg",
     "read_audit_log",
     "read_bounds",
     "read_developer",

@@ -57,8 +57,25 @@ from hansa.rooms.transfers.crossing import (
 from hansa.rooms.transfers.descriptor import ROOM
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
 from hansa.rooms.transfers.pools import Minute as PoolMinute
-from hansa.rooms.transfers.pools import PoolState, decimal_text, rate_from, swapped_amounts
+from hansa.rooms.transfers.pools import (
+    NewPool,
+    Pool,
+    PoolAmountIn,
+    PoolIn,
+    PoolState,
+    RateIn,
+    close_pool,
+    decimal_text,
+    find_pool,
+    propose_pool,
+    rate_from,
+    swapped_amounts,
+)
+from hansa.rooms.transfers.pools import drain as drain_pool
+from hansa.rooms.transfers.pools import fund as fund_pool
 from hansa.rooms.transfers.pools import history as pool_history
+from hansa.rooms.transfers.pools import limits_of as pool_limits
+from hansa.rooms.transfers.pools import set_rate as set_pool_rate
 from hansa.rooms.transfers.pools import states as pool_states
 from hansa.rooms.transfers.receiver_registry import is_elsewhere, is_foreign, names_another_issuer, peer_of
 
@@ -85,19 +102,28 @@ __all__ = [
     "CrossingView",
     "CurrencyDiffers",
     "Message",
+    "NewPool",
     "PaymentReceived",
+    "Pool",
+    "PoolAmountIn",
+    "PoolIn",
     "PoolMinute",
     "PoolState",
     "Position",
+    "RateIn",
     "ReceiverRegistryUnknown",
     "SwappedTotals",
     "UndecidedTransfer",
     "WrappedSupply",
     "ask_to_prepare",
+    "close_pool",
     "confirmed_between",
     "corridor_to",
     "decimal_text",
+    "drain_pool",
     "find_payment",
+    "find_pool",
+    "fund_pool",
     "give_up_payment",
     "is_elsewhere",
     "is_foreign",
@@ -112,9 +138,11 @@ __all__ = [
     "peer_of",
     "place_of",
     "pool_history",
+    "pool_limits",
     "pool_states",
     "positions_at",
     "positions_in_chain",
+    "propose_pool",
     "raised_by_fee",
     "rate_from",
     "record_in_chain",
@@ -122,6 +150,7 @@ __all__ = [
     "require_no_wrapped",
     "require_reachable",
     "reserve_payment",
+    "set_pool_rate",
     "swapped_amounts",
     "swapped_totals",
     "swapped_with",

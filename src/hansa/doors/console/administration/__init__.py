@@ -15,9 +15,14 @@ from . import (
     event_pages,
     invite_pages,
     job_pages,
+    key_pages,
     licence_pages,
     overview_page,
+    peer_invitation_pages,
+    peer_pages,
+    pool_pages,
     record_pages,
+    slash_request_pages,
     sync_pages,
     treasury_pages,
 )
@@ -37,6 +42,11 @@ ROUTERS = (
     licence_pages.router,
     admission_pages.router,
     card_pages.router,
+    peer_pages.router,
+    peer_invitation_pages.router,
+    pool_pages.router,
+    slash_request_pages.router,
+    key_pages.router,
 )
 
 __all__ = ["ROUTERS"]

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from fastapi import Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -21,6 +22,7 @@ from .pages import (
     administration_page,
     administration_router,
     carry_out,
+    tried,
 )
 
 router = administration_router()
@@ -94,7 +96,7 @@ async def preview_ruling(
 ) -> Response:
     """The effects of a ruling, which is carried out in a transaction that is taken back."""
 
-    async def tried(tx: Tx) -> None:
+    async def ruled(tx: Tx) -> _Effects:
         body = sender.form.read_as(commerce.RulingIn)
         dispute = await commerce.read_dispute(tx, sender.person.developer, dispute_id)
         parties = (dispute.complainant_did, dispute.defendant_did)
@@ -103,27 +105,25 @@ async def preview_ruling(
         after = await commerce.rule(tx, sender.person.developer, ordered, slash_bond, settings)
         held = await ledger.balances_of(tx, parties)
         changes = [_whole(held[did]) - _whole(before[did]) if did in before else None for did in parties]
-        raise _TakenBack(commerce.DisputeOut.of(after), changes)
+        return _Effects(commerce.DisputeOut.of(after), changes)
 
     try:
-        await db.transaction(tried)
-    except _TakenBack as effects:
-        roles = ("Complainant", "Defendant")
-        parties = (effects.after.complainant_did, effects.after.defendant_did)
-        return administration_page(
-            request,
-            "ruling-confirm.html",
-            sender.person,
-            sender.form,
-            section=f"/administration/disputes/{dispute_id}",
-            after=effects.after,
-            changes=list(zip(roles, parties, effects.changes, strict=True)),
-            currency=settings.settlement_currency,
-        )
+        effects = await tried(db, ruled)
     except Refused as refusal:
         refused = _refused(request, sender.person, dispute_id, db, settings)
         return await refused(sender.form.refused(refusal), refusal.status)
-    raise AssertionError("a preview is kept")
+    roles = ("Complainant", "Defendant")
+    parties = (effects.after.complainant_did, effects.after.defendant_did)
+    return administration_page(
+        request,
+        "ruling-confirm.html",
+        sender.person,
+        sender.form,
+        section=f"/administration/disputes/{dispute_id}",
+        after=effects.after,
+        changes=list(zip(roles, parties, effects.changes, strict=True)),
+        currency=settings.settlement_currency,
+    )
 
 
 @router.post("/administration/disputes/{dispute_id:int}/ruling")
@@ -156,12 +156,11 @@ def _whole(balance: ledger.Balance) -> int:
     return balance.liquid + balance.staked + balance.escrow
 
 
-class _TakenBack(Exception):
-    """Ends the transaction of a preview; `changes` are those of all units of each party, None for an account of a peer."""
+class _Effects(msgspec.Struct, frozen=True):
+    """The dispute after a ruling; `changes` are those of all units of each party, None for an account of a peer."""
 
-    def __init__(self, after: commerce.DisputeOut, changes: list[int | None]) -> None:
-        super().__init__()
-        self.after, self.changes = after, changes
+    after: commerce.DisputeOut
+    changes: list[int | None]
 
 
 def _refused(

@@ -1,12 +1,12 @@
-// Fills the invitation code of a link in. The code stands behind the #, so that no log of a server or proxy holds it.
+// Fills the invitation of a link in. It stands behind the #, so that no log of a server or proxy holds it.
 
-const field = document.getElementById("invite_code");
+const field = document.getElementById("invite_code") ?? document.getElementById("invitation");
 
 function fill() {
-  const code = new URLSearchParams(location.hash.slice(1)).get("invite_code");
-  if (!code) return;
-  field.value = code.slice(0, field.maxLength);
-  // The address bar and the history need not keep a code that opens an account.
+  const text = new URLSearchParams(location.hash.slice(1)).get(field.id);
+  if (!text) return;
+  field.value = field.maxLength > 0 ? text.slice(0, field.maxLength) : text;
+  // The address bar and the history need not keep an invitation.
   history.replaceState(null, "", location.pathname);
 }
 

@@ -14,6 +14,7 @@ from .keys import (
     forget_retired_keys,
     initialize_attestations,
     replace_sealed_auditor_key,
+    rotate_as_administrator,
     rotate_auditor_key,
 )
 from .reading import (
@@ -21,6 +22,7 @@ from .reading import (
     Watch,
     attestation_of_cycle,
     list_attestations,
+    list_keys,
     present_kids,
     prove_records,
     published_keys,
@@ -50,6 +52,7 @@ __all__ = [
     "initialize_attestations",
     "kid_of",
     "list_attestations",
+    "list_keys",
     "present_kids",
     "prove_records",
     "published_keys",
@@ -58,6 +61,7 @@ __all__ = [
     "rebaseline_transit",
     "replace_sealed_auditor_key",
     "root_router",
+    "rotate_as_administrator",
     "rotate_auditor_key",
     "set_native_baseline",
 ]

@@ -19,6 +19,7 @@ from .registry_keys import (
     published_keys,
     replace_sealed_key,
     require_present_key,
+    rotate_as_administrator,
     rotate_key,
 )
 from .routes import admin_router, root_router, router
@@ -74,6 +75,7 @@ __all__ = [
     "require_present_key",
     "rewritten_icon",
     "root_router",
+    "rotate_as_administrator",
     "rotate_key",
     "router",
     "set_icon",

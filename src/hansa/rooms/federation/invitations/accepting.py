@@ -8,8 +8,10 @@ Result of the acceptance of an invitation: the peer, and whether it reaches this
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from pydantic import Field, ValidationError
@@ -21,6 +23,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_act
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.errors import Refused
 from hansa.rooms.federation.charter import present_signing_key
 from hansa.rooms.federation.identity import (
     CertificatesRefused,
@@ -30,6 +33,7 @@ from hansa.rooms.federation.identity import (
     set_own_roots,
 )
 from hansa.rooms.federation.peers import (
+    CARD_STEPS,
     JOB,
     NewPeer,
     PeerDocumentRefused,
@@ -47,7 +51,7 @@ from .documents import Document, DocumentUnreadable
 from .errors import AcceptanceRefused, InvitationRefused
 from .inviting import own_party, require_address
 from .schemas import RedeemedOut
-from .verifying import PEER_TYPES, VerifiedParty, place_of_inviter, verify_party
+from .verifying import PEER_TYPES, Place, VerifiedParty, place_of_inviter, verify_party
 
 REDEEM_AT = "/api/v1/federation/invitations/redeem"
 ACCEPTANCE_LIFETIME = timedelta(minutes=10)
@@ -69,6 +73,45 @@ class Accepted(msgspec.Struct, frozen=True):
     trouble: str | None = None
 
 
+class _Invited(msgspec.Struct, frozen=True):
+    """An invitation whose author was verified, and the place of that registry."""
+
+    invitation: Document
+    place: Place
+    inviter: VerifiedParty
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Invitation that the registry that invited has redeemed; the peer is still to be written here."""
+
+    invited: _Invited
+    text: str = field(repr=False)
+    requested: Sequence[Requested] = field(repr=False)
+    redeemed: RedeemedOut = field(repr=False)
+    new: NewPeer
+
+
+class CardCheck(msgspec.Struct, frozen=True):
+    """One step in which the registry card of the registry that invites is judged; `ok` is None where it was not reached."""
+
+    step: str
+    ok: bool | None
+    reason: str
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """An invitation before it is accepted: its author and end as stated, None where it cannot be read, and the steps of the card.
+
+    `refusal` is the reason why it cannot be accepted, None: it can be.
+    """
+
+    document: Document | None
+    checks: Sequence[CardCheck]
+    currency: str | None
+    refusal: Refused | None
+
+
 async def accept(
     runtime: Runtime, administrator: Developer | None, text: str, net_in_limit: int | None
 ) -> Accepted:
@@ -76,15 +119,29 @@ async def accept(
 
     Raises: InvitationRefused, AcceptanceRefused, PeerUnreachable, RootCollision, FederationOff, and as `verify_party`.
     """
-    require_address(runtime.settings)
+    acceptance = await redeem_there(runtime, text, net_in_limit)
+    peer = await runtime.database.transaction(lambda tx: admit_inviter(tx, administrator, acceptance))
+    return await meet_inviter(runtime, acceptance, peer)
+
+
+async def preview(runtime: Runtime, text: str) -> Preview:
+    """Judge an invitation as `accept` does, and change nothing. Never within a transaction."""
+    document = None
     try:
-        invitation = documents.read("invitation", text)
-    except DocumentUnreadable as error:
-        raise InvitationRefused(f"The invitation is refused: {error}.", field="invitation") from None
-    place = place_of_inviter(runtime.settings, invitation)
-    now = await runtime.database.query(database_time)
-    inviter = await verify_party(runtime, invitation, now, place)
-    requested = await _requested(runtime, inviter) if place == "frame" else []
+        document = _read(runtime, text)
+        invited = await _verified(runtime, document)
+    except Refused as refusal:
+        verdicts = refusal.verdicts if isinstance(refusal, InvitationRefused) else ()
+        return Preview(document, _checks(verdicts), None, refusal)
+    card = invited.inviter.card
+    return Preview(document, _checks(card.verdicts), card.settlement_currency, None)
+
+
+async def redeem_there(runtime: Runtime, text: str, net_in_limit: int | None) -> Acceptance:
+    """Verify an invitation and redeem it at its registry. Never within a transaction. May be repeated. Raises: as `accept`."""
+    invited = await _verified(runtime, _read(runtime, text))
+    inviter, invitation = invited.inviter, invited.invitation
+    requested = await _requested(runtime, inviter) if invited.place == "frame" else []
     party = await own_party(runtime)
 
     async def signed(tx: Tx) -> str:
@@ -98,18 +155,47 @@ async def accept(
         inviter.party.public_url,
         inviter.bundle,
         "approved",
-        PEER_TYPES[place],
+        PEER_TYPES[invited.place],
         net_in_limit,
         inviter.party.registry_name,
     )
+    return Acceptance(invited, acceptance, requested, redeemed, new)
 
-    async def admit(tx: Tx) -> PeerRecord:
-        if requested:
-            await _receive(tx, requested, redeemed, inviter.bundle)
-        return await _admit(tx, administrator, invitation, new)
 
-    peer = await _read_first(runtime, await runtime.database.transaction(admit))
-    return await _reached_back(runtime, inviter, acceptance, peer)
+async def admit_inviter(tx: Tx, administrator: Developer | None, acceptance: Acceptance) -> PeerRecord:
+    """Write the registry that invited as a peer, with the certificates of its answer. Raises: AcceptanceRefused, RootCollision."""
+    if acceptance.requested:
+        await _receive(tx, acceptance.requested, acceptance.redeemed, acceptance.invited.inviter.bundle)
+    return await _admit(tx, administrator, acceptance.invited.invitation, acceptance.new)
+
+
+async def meet_inviter(runtime: Runtime, acceptance: Acceptance, peer: PeerRecord) -> Accepted:
+    """Read the new peer, and let it read this registry. Never within a transaction."""
+    read = await _read_first(runtime, peer)
+    return await _reached_back(runtime, acceptance.invited.inviter, acceptance.text, read)
+
+
+def _read(runtime: Runtime, text: str) -> Document:
+    """Raises: InvitationRefused, FederationOff."""
+    require_address(runtime.settings)
+    try:
+        return documents.read("invitation", text)
+    except DocumentUnreadable as error:
+        raise InvitationRefused(f"The invitation is refused: {error}.", field="invitation") from None
+
+
+async def _verified(runtime: Runtime, invitation: Document) -> _Invited:
+    """Raises: as `verify_party`."""
+    place = place_of_inviter(runtime.settings, invitation)
+    now = await runtime.database.query(database_time)
+    return _Invited(invitation, place, await verify_party(runtime, invitation, now, place))
+
+
+def _checks(verdicts: Sequence[Mapping[str, Any]]) -> list[CardCheck]:
+    """The steps of a card in their order, and further reasons for which it was refused."""
+    found = {verdict["step"]: CardCheck(**verdict) for verdict in verdicts}
+    known = [found.pop(step, CardCheck(step, None, "")) for step in CARD_STEPS]
+    return [*known, *found.values()]
 
 
 async def _requested(runtime: Runtime, frame: VerifiedParty) -> list[Requested]:

@@ -1,5 +1,8 @@
 """Why an invitation or its acceptance is refused."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from hansa.foundation.values.errors import Conflict, Invalid, NotFound
 
 
@@ -24,6 +27,8 @@ class InvitationRefused(Invalid):
 
     code = "INVITATION_REFUSED"
     sentence = "The invitation cannot be used."
+    verdicts: Sequence[Mapping[str, Any]] = ()
+    """Steps in which the registry card of its author was judged, where it came to that: {step, ok, reason} each."""
 
 
 class OperatorNotInvited(Invalid):

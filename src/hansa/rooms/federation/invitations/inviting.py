@@ -1,10 +1,11 @@
-"""Sign an invitation, and read the party that this registry is."""
+"""Sign and revoke invitations, and read the party that this registry is."""
 
 from datetime import datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings, is_operator_name
 from hansa.foundation.plumbing.storage.database import Tx
@@ -15,10 +16,12 @@ from hansa.rooms.federation.identity import FederationOff
 from hansa.rooms.federation.peers import local_bundle, require_name
 
 from . import documents, store
-from .errors import OperatorNotInvited
+from .errors import InvitationUnknown, OperatorNotInvited
+from .store import OpenInvitation
 
 LIFETIME_MIN_SECONDS = 60
 LIFETIME_MAX_SECONDS = 604_800
+OPEN_SHOWN = 100
 
 
 class SignedInvitation(msgspec.Struct, frozen=True):
@@ -28,6 +31,14 @@ class SignedInvitation(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
+class NewInvitation(msgspec.Struct, frozen=True):
+    """An invitation to be signed: the party that this registry is, its lifetime, and the operator registry that it is for."""
+
+    party: documents.Party
+    lifetime: timedelta
+    operator: str | None
+
+
 async def invite(
     runtime: Runtime, administrator: Developer | None, lifetime: timedelta, operator: str | None = None
 ) -> SignedInvitation:
@@ -35,19 +46,41 @@ async def invite(
 
     Raises: FederationOff, KeyDoesNotOpen, OperatorNotInvited, PeerNameRefused.
     """
+    new = await new_invitation(runtime, lifetime, operator)
+    return await runtime.database.transaction(
+        lambda tx: sign_invitation(tx, administrator, runtime.seal, new)
+    )
+
+
+async def new_invitation(runtime: Runtime, lifetime: timedelta, operator: str | None) -> NewInvitation:
+    """Return the invitation to be signed. Raises: FederationOff, OperatorNotInvited, PeerNameRefused."""
     if operator is not None:
         _require_invitable(runtime.settings, operator)
-    party = await own_party(runtime)
+    return NewInvitation(await own_party(runtime), lifetime, operator)
+
+
+async def sign_invitation(
+    tx: Tx, administrator: Developer | None, seal: Seal, new: NewInvitation
+) -> SignedInvitation:
+    """Write an invitation and sign it. Raises: KeyDoesNotOpen."""
     jti = uuid4()
+    expires_at = await store.add(tx, jti, new.lifetime, new.operator)
+    key = await present_signing_key(tx, seal)
+    await record_act(tx, administrator, act="peer.invite", subject=str(jti), reason=new.operator)
+    text = documents.sign("invitation", key, new.party, jti, expires_at, operator=new.operator)
+    return SignedInvitation(text, expires_at)
 
-    async def add(tx: Tx) -> SignedInvitation:
-        expires_at = await store.add(tx, jti, lifetime, operator)
-        key = await present_signing_key(tx, runtime.seal)
-        await record_act(tx, administrator, act="peer.invite", subject=str(jti), reason=operator)
-        text = documents.sign("invitation", key, party, jti, expires_at, operator=operator)
-        return SignedInvitation(text, expires_at)
 
-    return await runtime.database.transaction(add)
+async def open_invitations(tx: Tx) -> list[OpenInvitation]:
+    """Invitations that can be redeemed, the newest first; at most 100."""
+    return await store.open_invitations(tx, OPEN_SHOWN)
+
+
+async def revoke_invitation(tx: Tx, administrator: Developer | None, jti: UUID) -> None:
+    """End an invitation that nobody has redeemed. Raises: InvitationUnknown."""
+    if not await store.revoke(tx, jti):
+        raise InvitationUnknown
+    await record_act(tx, administrator, act="peer.revoke_invitation", subject=str(jti))
 
 
 def _require_invitable(settings: Settings, operator: str) -> None:

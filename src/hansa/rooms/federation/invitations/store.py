@@ -25,6 +25,25 @@ WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
 """
 
 
+_OPEN = """
+SELECT jti, created_at, expires_at, operator_name AS operator FROM federation_invitation
+WHERE redeemed_at IS NULL AND expires_at > clock_timestamp() ORDER BY created_at DESC, jti LIMIT $1
+"""
+
+_REVOKE = """
+DELETE FROM federation_invitation WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
+"""
+
+
+class OpenInvitation(msgspec.Struct, frozen=True):
+    """An invitation that can be redeemed. `operator` is the name that it is for, None: another frame."""
+
+    jti: UUID
+    created_at: datetime
+    expires_at: datetime
+    operator: str | None
+
+
 class Redeemer(msgspec.Struct, frozen=True):
     """Redeemer of an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
 
@@ -45,6 +64,16 @@ async def add(tx: Tx, jti: UUID, lifetime: timedelta, operator: str | None) -> d
     """Write an invitation; returns its end."""
     expires_at: datetime = await tx.fetchval(_ADD, jti, lifetime, operator)
     return expires_at
+
+
+async def open_invitations(tx: Tx, most: int) -> list[OpenInvitation]:
+    """The newest invitations that can be redeemed."""
+    return [OpenInvitation(**row) for row in await tx.fetch(_OPEN, most)]
+
+
+async def revoke(tx: Tx, jti: UUID) -> bool:
+    """Delete an open invitation; whether it was open until now."""
+    return await tx.execute(_REVOKE, jti) == "DELETE 1"
 
 
 async def read(tx: Tx, jti: UUID) -> Invitation | None:

@@ -7,8 +7,9 @@ Place of the signer of an invitation or acceptance in relation to this registry,
 - No other registry of the own trust domain is a peer.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,6 +20,7 @@ from hansa.rooms.federation.peers import (
     CardRefused,
     ExpectedRegistry,
     PeerType,
+    VerifiedCard,
     bundle_in_document,
     callable_address,
     judge_card,
@@ -46,6 +48,7 @@ class VerifiedParty(msgspec.Struct, frozen=True):
     party: Party
     bundle: TrustBundle
     signer_thumbprint: str
+    card: VerifiedCard
 
 
 async def verify_party(runtime: Runtime, document: Document, now: datetime, place: Place) -> VerifiedParty:
@@ -77,16 +80,17 @@ async def verify_party(runtime: Runtime, document: Document, now: datetime, plac
     try:
         card = judge_card(found.card, found.keys, _expected(party, settings, place), now=now)
     except CardRefused as refused:
-        raise _refused(refused.reason, refused.said) from None
+        raise _refused(refused.reason, refused.said, refused.verdicts) from None
     if card.federation_base_url != party.federation_base_url:
-        raise _refused("address_mismatch", "the card states another federation_base_url than the document")
+        said = "the card states another federation_base_url than the document"
+        raise _refused("address_mismatch", said, card.verdicts)
     if place != "elsewhere" and card.settlement_currency != settings.settlement_currency:
-        raise _refused(
-            "currency_mismatch",
+        said = (
             f"a frame and its operators have one unit, here {settings.settlement_currency},"
-            f" there {card.settlement_currency}",
+            f" there {card.settlement_currency}"
         )
-    return VerifiedParty(party, bundle, thumbprint)
+        raise _refused("currency_mismatch", said, card.verdicts)
+    return VerifiedParty(party, bundle, thumbprint, card)
 
 
 def _expected(party: Party, settings: Settings, place: Place) -> ExpectedRegistry:
@@ -114,8 +118,10 @@ def _require_in_time(document: Document, now: datetime) -> None:
         raise InvitationRefused("The document is dated in the future: compare the clocks of both registries.")
 
 
-def _refused(reason: str, said: str) -> InvitationRefused:
-    return InvitationRefused(f"The document is refused ({reason}): {said}.", context={"reason": reason})
+def _refused(reason: str, said: str, verdicts: Sequence[Mapping[str, Any]] = ()) -> InvitationRefused:
+    refusal = InvitationRefused(f"The document is refused ({reason}): {said}.", context={"reason": reason})
+    refusal.verdicts = verdicts
+    return refusal
 
 
 def place_of_inviter(settings: Settings, document: Document) -> Place:

@@ -1,19 +1,23 @@
 """Peer trust: how far other registries are trusted, by the record of their behaviour."""
 
-from .declared_trust import ask_peers
-from .recording import call_peer, classify_peers, record_crossings, record_signal
+from .declared_trust import ask_peers, declared_trust
+from .recording import call_peer, classify_peers, peer_verdict, record_crossings, record_signal
 from .routes import peer_router, public_trust_router, router
 from .rules import SignalKind
-from .verdicts import accepts_cards, may_cross
+from .verdicts import OwnTrust, PeerTrust, accepts_cards, may_cross
 
 __all__ = [
+    "OwnTrust",
+    "PeerTrust",
     "SignalKind",
     "accepts_cards",
     "ask_peers",
     "call_peer",
     "classify_peers",
+    "declared_trust",
     "may_cross",
     "peer_router",
+    "peer_verdict",
     "public_trust_router",
     "record_crossings",
     "record_signal",

@@ -1,6 +1,16 @@
 """Other registries as peers: their identities, how they are called, and the refusals of their requests and documents."""
 
-from .acts import AutoSlash, finish_removals, pause_peer, remove_peer, resume_peer, set_auto_slash
+from .acts import (
+    AutoSlash,
+    finish_removals,
+    pause_peer,
+    quarantine_peer,
+    release_peer,
+    remove_peer,
+    resume_peer,
+    set_auto_slash,
+    set_net_in_limit,
+)
 from .adding import add_by_hand, callable_address, new_peer, require_name
 from .admin_routes import peers_admin_router
 from .check import check_peer
@@ -15,7 +25,7 @@ from .errors import (
     RootCollision,
 )
 from .joining import add_peer, admit_peer, store_card
-from .judging import CardRefused, ExpectedRegistry, judge_card
+from .judging import CARD_STEPS, CardRefused, ExpectedRegistry, judge_card
 from .keys_in_force import keys_in_force, with_present_keys
 from .local_bundle import FOLLOW_AUTHORITY, local_bundle, published_for
 from .meeting import (
@@ -74,6 +84,7 @@ from .uncertified import doubt_operators, follow_frame
 
 __all__ = [
     "CALL_LIMITS",
+    "CARD_STEPS",
     "DISCOVERED",
     "FOLLOW_AUTHORITY",
     "JOB",
@@ -146,16 +157,19 @@ __all__ = [
     "peers_of_namespace",
     "public_router",
     "published_for",
+    "quarantine_peer",
     "read_home",
     "read_if_changed",
     "read_publicly",
     "read_topology",
     "refresh_peer",
     "refusals_of",
+    "release_peer",
     "remove_peer",
     "require_name",
     "resume_peer",
     "set_auto_slash",
+    "set_net_in_limit",
     "store_card",
     "sync_by_name",
     "trust_version",

@@ -1,4 +1,7 @@
-"""Acts of administrators on a peer: pause, resume, quarantine, release, remove."""
+"""Acts of administrators on a peer: pause, resume, quarantine, release, remove, limits.
+
+A peer is named by its registry name, trust domain or ledger id, or by its number.
+"""
 
 import msgspec
 
@@ -8,6 +11,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_act
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal
 
 from . import acts_store, store
@@ -30,17 +34,29 @@ class AutoSlash(msgspec.Struct, frozen=True):
 
 async def set_auto_slash(tx: Tx, administrator: Developer, named: str, bounds: AutoSlash) -> PeerRecord:
     """Set the bounds for a peer, named by its number or its name. Raises: PeerUnknown, PeerAmbiguous, PeerRemoving."""
-    name = named
-    if named.isascii() and named.isdigit() and len(named) <= NUMBER_MAX_DIGITS:
-        numbered = await peer_by_id(tx, int(named))
-        name = numbered.ledger_id or numbered.registry_name
-    peer = await _locked(tx, name)
+    is_number = named.isascii() and named.isdigit() and len(named) <= NUMBER_MAX_DIGITS
+    peer = await _locked(tx, int(named) if is_number else named)
     await acts_store.set_auto_slash(tx, peer.id, is_enabled=bounds.is_enabled, most=bounds.most)
     await _record(tx, administrator, "auto_slash", peer)
     return await peer_by_id(tx, peer.id)
 
 
-async def pause_peer(tx: Tx, administrator: Developer | None, name: str) -> PeerRecord:
+async def set_net_in_limit(
+    tx: Tx, administrator: Developer | None, name: str | int, limit: int | None
+) -> PeerRecord:
+    """Set the minor units that a peer may bring in more than it takes out, None: unlimited. A reservation that was made stays.
+
+    Raises: PeerUnknown, PeerAmbiguous, PeerRemoving.
+    """
+    peer = await _locked(tx, name)
+    await acts_store.set_net_in_limit(tx, peer.id, limit)
+    await _record(
+        tx, administrator, "net_in_limit", peer, "unlimited" if limit is None else format_amount(limit)
+    )
+    return await peer_by_id(tx, peer.id)
+
+
+async def pause_peer(tx: Tx, administrator: Developer | None, name: str | int) -> PeerRecord:
     """Exchange nothing new with a peer until it is resumed; idempotent. Raises: PeerUnknown, PeerAmbiguous, PeerRemoving."""
     peer = await _locked(tx, name)
     if await acts_store.pause(tx, peer.id):
@@ -49,7 +65,7 @@ async def pause_peer(tx: Tx, administrator: Developer | None, name: str) -> Peer
     return await peer_by_id(tx, peer.id)
 
 
-async def resume_peer(tx: Tx, administrator: Developer | None, name: str) -> PeerRecord:
+async def resume_peer(tx: Tx, administrator: Developer | None, name: str | int) -> PeerRecord:
     """End a pause, or approve a pending peer; it is active once its documents were verified. Idempotent.
 
     Raises: PeerUnknown, PeerAmbiguous, PeerRemoving.
@@ -64,7 +80,9 @@ async def resume_peer(tx: Tx, administrator: Developer | None, name: str) -> Pee
     return activated or await peer_by_id(tx, peer.id)
 
 
-async def quarantine_peer(tx: Tx, administrator: Developer | None, name: str, reason: str) -> PeerRecord:
+async def quarantine_peer(
+    tx: Tx, administrator: Developer | None, name: str | int, reason: str
+) -> PeerRecord:
     """Accept nothing from a peer and cross nothing with it; acts under way are decided.
 
     Raises: PeerUnknown, PeerAmbiguous, PeerRemoving, PeerStateRefused.
@@ -77,7 +95,7 @@ async def quarantine_peer(tx: Tx, administrator: Developer | None, name: str, re
     return await peer_by_id(tx, peer.id)
 
 
-async def release_peer(tx: Tx, administrator: Developer | None, name: str, reason: str) -> PeerRecord:
+async def release_peer(tx: Tx, administrator: Developer | None, name: str | int, reason: str) -> PeerRecord:
     """End the quarantine of a peer. Raises: PeerUnknown, PeerAmbiguous, PeerRemoving, PeerStateRefused."""
     peer = await _locked(tx, name)
     if not await acts_store.release(tx, peer.id):
@@ -89,7 +107,7 @@ async def release_peer(tx: Tx, administrator: Developer | None, name: str, reaso
 
 
 async def remove_peer(
-    tx: Tx, administrator: Developer | None, runtime: Runtime, name: str, *, abandon: bool = False
+    tx: Tx, administrator: Developer | None, runtime: Runtime, name: str | int, *, abandon: bool = False
 ) -> tuple[PeerRecord, bool]:
     """Trust a peer no longer and delete the data accepted from it; returns the peer, and whether its row is gone too.
 
@@ -98,7 +116,7 @@ async def remove_peer(
     Raises: PeerUnknown, PeerAmbiguous.
     """
     await store.lock_trust(tx)
-    peer = await peer_by_name(tx, name)
+    peer = await _named(tx, name)
     locked = await store.lock(tx, peer.id)
     if locked is None:
         raise PeerUnknown
@@ -129,10 +147,14 @@ async def _delete_settled(tx: Tx, runtime: Runtime, peer: PeerRecord, *, abandon
     return True
 
 
-async def _locked(tx: Tx, name: str) -> PeerRecord:
+async def _named(tx: Tx, name: str | int) -> PeerRecord:
+    return await (peer_by_id(tx, name) if isinstance(name, int) else peer_by_name(tx, name))
+
+
+async def _locked(tx: Tx, name: str | int) -> PeerRecord:
     """The peer, which nobody else changes until the transaction ends. Raises: PeerUnknown, PeerAmbiguous, PeerRemoving."""
     await store.lock_trust(tx)
-    peer = await peer_by_name(tx, name)
+    peer = await _named(tx, name)
     locked = await store.lock(tx, peer.id)
     if locked is None or locked.removing:
         raise PeerRemoving

@@ -25,6 +25,8 @@ WHERE id = $1 AND quarantined_at IS NOT NULL AND NOT removing
 
 _SET_AUTO_SLASH = "UPDATE federation_peer SET auto_slash_enabled = $2, auto_slash_max_avt = $3 WHERE id = $1"
 
+_SET_NET_IN_LIMIT = "UPDATE federation_peer SET net_in_limit = $2 WHERE id = $1"
+
 _BEGIN_REMOVAL = (
     "UPDATE federation_peer SET status = 'inactive', removing = true WHERE id = $1 AND NOT removing"
 )
@@ -57,6 +59,11 @@ async def release(tx: Tx, peer_id: int) -> bool:
 async def set_auto_slash(tx: Tx, peer_id: int, *, is_enabled: bool, most: int) -> None:
     """Set which slashes of a peer are approved without an administrator."""
     await tx.execute(_SET_AUTO_SLASH, peer_id, is_enabled, most)
+
+
+async def set_net_in_limit(tx: Tx, peer_id: int, limit: int | None) -> None:
+    """Set how much a peer may bring in more than it takes out, None: unlimited."""
+    await tx.execute(_SET_NET_IN_LIMIT, peer_id, limit)
 
 
 async def begin_removal(tx: Tx, peer_id: int) -> bool:

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import HostRefused, Invalid, Unauthorized
 from hansa.rooms.federation.identity import FederationOff
 
-from .acts import pause_peer, quarantine_peer, release_peer, remove_peer, resume_peer
+from .acts import pause_peer, quarantine_peer, release_peer, remove_peer, resume_peer, set_net_in_limit
 from .adding import add_by_hand, new_peer
 from .errors import (
     BundleRefused,
@@ -30,6 +30,7 @@ from .meeting import PEER_CALLS
 from .reading import list_peers, view_by_name, view_of
 from .schemas import (
     NAME_MAX_CHARACTERS,
+    NetInLimitIn,
     PeerActIn,
     PeerIn,
     PeerOut,
@@ -122,6 +123,15 @@ async def sync_one_peer(_: PeerActIn, administrator: Administrator, name: Name, 
     """Read the documents and cards of a peer now. A refused document is counted in the answer."""
     report = await sync_by_name(runtime_of(request), administrator, name)
     return SyncOut.model_validate(asdict(report))
+
+
+@peers_admin_router.put("/{name:peer}/net-in-limit", responses=CHANGES)
+async def change_net_in_limit(
+    body: NetInLimitIn, administrator: Administrator, name: Name, db: Db
+) -> PeerOut:
+    """Set how much a peer may bring in more than it takes out. What it has reserved already may still come in."""
+    changed = await db.transaction(lambda tx: set_net_in_limit(tx, administrator, name, body.limit()))
+    return PeerOut.of(await db.read(lambda tx: view_of(tx, changed)))
 
 
 @peers_admin_router.post("/{name:peer}/pause", responses=CHANGES)

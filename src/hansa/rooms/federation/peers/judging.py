@@ -11,7 +11,7 @@ import msgspec
 
 from hansa.rooms.federation.charter import registry_id_of
 from hansa_verify import NotAKey, NotCanonical, read_json, read_keys
-from hansa_verify.registry_card import CardReader, verify_registry_card
+from hansa_verify.registry_card import STEPS, CardReader, verify_registry_card
 
 from .records import VerifiedCard
 
@@ -19,6 +19,8 @@ INFRASTRUCTURE_LABELS = frozenset(
     {"gateway", "registry", "localhost", "api", "app", "www", "proxy", "server", "node", "host", "default"}
     | {"admin", "internal"}
 )
+CARD_STEPS = (*STEPS, "name")
+"""Steps in which the card of a peer is judged, in their order; a card whose name is refused is judged no further."""
 SIGNED_TO_CROSS = (
     "identity.did_namespace",
     "fees.settlement_currency",

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.telemetry.metrics import peer_refusals_total
 
 from . import store
 from .errors import PeerAmbiguous, PeerUnknown
-from .records import PeerRecord
+from .records import CountedRefusal, PeerRecord
 
 PRIOR = 0.5
 """The score of a peer without evidence."""
@@ -69,7 +69,8 @@ async def database_time(tx: Tx) -> datetime:
 
 async def refusals_of(tx: Tx, found: list[PeerRecord]) -> dict[int, dict[str, int]]:
     """How often something of these peers was refused: {peer id: {reason: count}}."""
-    return await store.refusals(tx, [peer.id for peer in found])
+    counted = await store.refusals(tx, [peer.id for peer in found])
+    return {peer_id: {one.reason: one.count for one in of_peer} for peer_id, of_peer in counted.items()}
 
 
 async def trusted_bundles(tx: Tx) -> list[TrustBundle]:
@@ -92,18 +93,27 @@ async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int = 1) -> No
 
 
 class PeerView(msgspec.Struct, frozen=True):
-    """Peer, its refusals by reason, its trust score, and the database's time."""
+    """Peer, its refusals, and its trust score."""
 
     peer: PeerRecord
-    refused: dict[str, int]
+    refusals: list[CountedRefusal]
     score: float
-    now: datetime
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How often something of it was refused, by reason."""
+        return {one.reason: one.count for one in self.refusals}
+
+    @property
+    def last_refusal(self) -> CountedRefusal | None:
+        """The refusal that happened last."""
+        return max(self.refusals, key=lambda one: one.last_at, default=None)
 
     @property
     def lag_seconds(self) -> int | None:
         """Seconds since it was read last; None before the first time."""
         synced_at = self.peer.last_synced_at
-        return None if synced_at is None else max(0, int((self.now - synced_at).total_seconds()))
+        return None if synced_at is None else max(0, int((self.peer.read_at - synced_at).total_seconds()))
 
 
 async def view_of(tx: Tx, peer: PeerRecord) -> PeerView:
@@ -129,5 +139,5 @@ async def every_peer(tx: Tx) -> list[PeerView]:
 
 async def _views(tx: Tx, found: list[PeerRecord]) -> list[PeerView]:
     ids = [peer.id for peer in found]
-    refused, scores, now = await store.refusals(tx, ids), await store.scores(tx, ids), await clock.now(tx)
-    return [PeerView(peer, refused[peer.id], scores.get(peer.id, PRIOR), now) for peer in found]
+    refused, scores = await store.refusals(tx, ids), await store.scores(tx, ids)
+    return [PeerView(peer, refused[peer.id], scores.get(peer.id, PRIOR)) for peer in found]

@@ -117,6 +117,14 @@ class PeerRecord:
         return MutualEnd(self.federation_base_url, self.spiffe_id, self.bundle.pem)
 
 
+class CountedRefusal(msgspec.Struct, frozen=True):
+    """Number of times that something of a peer was refused for one reason, and the last time."""
+
+    reason: str
+    count: int
+    last_at: datetime
+
+
 @dataclass(frozen=True)
 class VerifiedCard:
     """Members of a verified registry card: signed leaves, and the address that peers dial."""

@@ -68,6 +68,19 @@ class PeerIn(RequestBody):
         return minor_limit(self.net_in_limit, is_stated="net_in_limit" in self.model_fields_set)
 
 
+class NetInLimitIn(RequestBody):
+    """The limit of a peer."""
+
+    net_in_limit: Annotated[
+        Amount | None,
+        Field(description="Units that the peer may bring in more than it takes out. Null: unlimited."),
+    ]
+
+    def limit(self) -> int | None:
+        """The limit in minor units, None: unlimited."""
+        return minor_limit(self.net_in_limit, is_stated=True)
+
+
 class BundleState(LazyModel):
     """The trust bundle of a peer, as it was read last."""
 

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.keys.trust_bundle import TrustBundle, bundle_in
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.peer_caller import Peer
 
-from .records import NewPeer, PeerRecord, VerifiedCard
+from .records import CountedRefusal, NewPeer, PeerRecord, VerifiedCard
 
 _COLUMNS = """id, spiffe_id, ledger_id, registry_name, trust_domain, registry_url, federation_base_url, peer_type,
 hop_distance, status, approval, paused_at, removing, quarantined_at, quarantine_reason, settlement_currency,
@@ -136,7 +136,7 @@ WHERE own_sha256 IS DISTINCT FROM $1
 """
 
 _REFUSALS = """
-SELECT peer_id, reason, count FROM federation_peer_refusal WHERE peer_id = ANY($1::bigint[]) ORDER BY peer_id, reason
+SELECT peer_id, reason, count, last_at FROM federation_peer_refusal WHERE peer_id = ANY($1::bigint[]) ORDER BY peer_id, reason
 """
 
 
@@ -327,11 +327,11 @@ async def count_refusal(tx: Tx, peer_id: int, reason: str, times: int) -> None:
     await tx.execute(_COUNT_REFUSAL, peer_id, reason, times)
 
 
-async def refusals(tx: Tx, peer_ids: list[int]) -> dict[int, dict[str, int]]:
-    """How often something of these peers was refused, by peer and reason."""
-    counted: dict[int, dict[str, int]] = {peer_id: {} for peer_id in peer_ids}
+async def refusals(tx: Tx, peer_ids: list[int]) -> dict[int, list[CountedRefusal]]:
+    """How often something of these peers was refused, by peer, in the order of the reasons."""
+    counted: dict[int, list[CountedRefusal]] = {peer_id: [] for peer_id in peer_ids}
     for row in await tx.fetch(_REFUSALS, peer_ids):
-        counted[row["peer_id"]][row["reason"]] = row["count"]
+        counted[row["peer_id"]].append(CountedRefusal(row["reason"], row["count"], row["last_at"]))
     return counted
 
 

@@ -3,7 +3,7 @@
 from .errors import CodesPaused, CodeWrong
 from .routes import router
 from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
-from .setup import SEALED_SEEDS, begin_setup, is_on, recover, take_code, turn_off, turn_on
+from .setup import SEALED_SEEDS, begin_setup, is_on, qr_svg, recover, take_code, turn_off, turn_on
 
 __all__ = [
     "SEALED_SEEDS",
@@ -15,6 +15,7 @@ __all__ = [
     "VerifyIn",
     "begin_setup",
     "is_on",
+    "qr_svg",
     "recover",
     "router",
     "take_code",

@@ -25,6 +25,9 @@ from .store import SecondFactor
 _log = structlog.get_logger()
 
 
+QR_SCALE = 4
+
+
 @dataclass(frozen=True)
 class NewApp:
     """Setup of an authenticator app, shown once."""
@@ -34,11 +37,18 @@ class NewApp:
 
     def qr_svg(self) -> str:
         """The address as a picture, to be put in a page as it is."""
-        import segno
+        return qr_svg(self.otpauth_uri)
 
-        picture = io.BytesIO()
-        segno.make(self.otpauth_uri, micro=False).save(picture, kind="svg", scale=4, xmldecl=False, nl=False)
-        return picture.getvalue().decode()
+
+def qr_svg(text: str) -> str:
+    """A text as a QR code: an SVG element to be put in a page as it is. The text has at most 2000 bytes."""
+    import segno
+
+    picture, code = io.BytesIO(), segno.make(text, micro=False)
+    code.save(picture, kind="svg", scale=QR_SCALE, xmldecl=False, nl=False)
+    width, height = code.symbol_size(scale=QR_SCALE)
+    # With it a narrow page shows the whole code smaller; without it, a part of the code.
+    return picture.getvalue().decode().replace("<svg ", f'<svg viewBox="0 0 {width} {height}" ', 1)
 
 
 async def begin_setup(tx: Tx, seal: Seal, developer: Developer, registry_name: str) -> NewApp:

@@ -2,13 +2,14 @@
 
 from .acts import end_with
 from .admin_routes import pools_admin_router
+from .administering import NewPool, close_pool, drain, fund, propose_pool, set_rate
 from .errors import QUOTE_REFUSALS, REFUSAL_OF, SWAP_REFUSALS, NotASwap, PoolUnknown
 from .jobs_of_pools import POOL_JOBS
 from .pricing import Price, SwapCode, SwapImpossible
-from .reading import PoolState, decimal_text, history, rate_from, states, swapped_amounts
-from .records import Minute
+from .reading import PoolState, decimal_text, find_pool, history, rate_from, states, swapped_amounts
+from .records import Minute, Pool, limits_of
 from .routes import fx_peer_router, fx_router
-from .schemas import FEE_PCT
+from .schemas import FEE_PCT, PoolAmountIn, PoolIn, RateIn
 from .swapping import Amounts, Least, PoolAtWork, SwapStep, SwapTerms, has_pool, price_sent
 
 __all__ = [
@@ -20,24 +21,36 @@ __all__ = [
     "Amounts",
     "Least",
     "Minute",
+    "NewPool",
     "NotASwap",
+    "Pool",
+    "PoolAmountIn",
     "PoolAtWork",
+    "PoolIn",
     "PoolState",
     "PoolUnknown",
     "Price",
+    "RateIn",
     "SwapCode",
     "SwapImpossible",
     "SwapStep",
     "SwapTerms",
+    "close_pool",
     "decimal_text",
+    "drain",
     "end_with",
+    "find_pool",
+    "fund",
     "fx_peer_router",
     "fx_router",
     "has_pool",
     "history",
+    "limits_of",
     "pools_admin_router",
     "price_sent",
+    "propose_pool",
     "rate_from",
+    "set_rate",
     "states",
     "swapped_amounts",
 ]

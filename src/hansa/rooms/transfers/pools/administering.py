@@ -46,7 +46,7 @@ async def open_pool(runtime: Runtime, administrator: Developer, new: NewPool) ->
     ReserveTooSmall, TreasuryInsufficient, and the errors of `require_may_cross`.
     """
     database, settings = runtime.database, runtime.settings
-    opened = await database.transaction(lambda tx: _open(tx, administrator, new, settings))
+    opened = await database.transaction(lambda tx: propose_pool(tx, administrator, new, settings))
     await acts.send_acts(runtime, opened.peer)
     pool = await database.query(lambda tx: store.find_pool(tx, opened.peer))
     if pool is None or not pool.is_home:
@@ -54,7 +54,8 @@ async def open_pool(runtime: Runtime, administrator: Developer, new: NewPool) ->
     return pool
 
 
-async def _open(tx: Tx, administrator: Developer, new: NewPool, settings: Settings) -> Pool:
+async def propose_pool(tx: Tx, administrator: Developer, new: NewPool, settings: Settings) -> Pool:
+    """Fund the own reserve and store the proposal, which a job sends to the peer. Raises: as `open_pool`, less its answer."""
     peer = await federation.peer_by_name(tx, new.peer)
     await federation.require_may_cross(tx, settings, peer)
     assert peer.spiffe_id is not None

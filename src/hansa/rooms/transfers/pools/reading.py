@@ -1,5 +1,6 @@
 """Read pools: the pool that a currency means, the spot rate, and the price of a swap now."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -80,13 +81,18 @@ async def pool_of_receiver(tx: Tx, did: str, settings: Settings) -> Pool:
 
 async def state_of(tx: Tx, pool: Pool, settings: Settings) -> PoolState:
     """Return the pool with the figures computed of it."""
-    until = await closed_until(tx, pool, limits_of(settings).breaker)
-    return PoolState(pool, until, await clock.now(tx))
+    return (await _states(tx, [pool], settings))[0]
 
 
 async def states(tx: Tx, settings: Settings) -> list[PoolState]:
     """Every pool, by currency."""
-    return [await state_of(tx, pool, settings) for pool in await store.pools(tx)]
+    return await _states(tx, await store.pools(tx), settings)
+
+
+async def _states(tx: Tx, found: Sequence[Pool], settings: Settings) -> list[PoolState]:
+    openings, now = await store.openings(tx, [pool.peer for pool in found]), await clock.now(tx)
+    breaker = limits_of(settings).breaker
+    return [PoolState(pool, closed_until(pool, openings[pool.peer], breaker), now) for pool in found]
 
 
 async def history(tx: Tx, pool: Pool) -> list[Minute]:

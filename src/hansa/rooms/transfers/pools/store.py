@@ -45,11 +45,11 @@ WHERE peer = $1
 """
 
 _OPENINGS = """
-SELECT at, own, foreign_ FROM (
-  SELECT base_at AS at, base_own AS own, base_foreign AS foreign_ FROM transfers_pool WHERE peer = $1
+SELECT peer, at, own, foreign_ FROM (
+  SELECT peer, base_at AS at, base_own AS own, base_foreign AS foreign_ FROM transfers_pool WHERE peer = ANY($1)
   UNION ALL
-  SELECT m.minute, m.reserve_own, m.reserve_foreign FROM transfers_pool p JOIN transfers_pool_minute m USING (peer)
-  WHERE peer = $1 AND m.minute > p.base_at
+  SELECT peer, m.minute, m.reserve_own, m.reserve_foreign FROM transfers_pool p JOIN transfers_pool_minute m USING (peer)
+  WHERE peer = ANY($1) AND m.minute > p.base_at
 ) opening
 WHERE at > clock_timestamp() - interval '1 hour' AND own > 0 AND foreign_ > 0 ORDER BY at
 """
@@ -134,9 +134,12 @@ async def note_minute(tx: Tx, peer: str, *, swaps: int = 0, fees_own: int = 0, f
     await tx.execute(_NOTE_MINUTE, peer, swaps, fees_own, fees_foreign)
 
 
-async def openings(tx: Tx, peer: str) -> list[tuple[datetime, int, int]]:
-    """The reserves (own, foreign) with which each minute of the last hour began, since the last act on them."""
-    return [(row["at"], row["own"], row["foreign_"]) for row in await tx.fetch(_OPENINGS, peer)]
+async def openings(tx: Tx, peers: Sequence[str]) -> dict[str, list[tuple[datetime, int, int]]]:
+    """The reserves (own, foreign) with which each minute of the last hour began, since the last act on them, by peer."""
+    found: dict[str, list[tuple[datetime, int, int]]] = {peer: [] for peer in peers}
+    for row in await tx.fetch(_OPENINGS, peers):
+        found[row["peer"]].append((row["at"], row["own"], row["foreign_"]))
+    return found
 
 
 async def history(tx: Tx, peer: str, most: int) -> list[Minute]:

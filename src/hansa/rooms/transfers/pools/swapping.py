@@ -4,6 +4,7 @@ The home of the pool fixes the output; the other side checks the amount that it 
 from the price to the commit, so that the next swap is priced with this one pending.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -115,7 +116,7 @@ class PoolAtWork(msgspec.Struct):
     @classmethod
     async def read(cls, tx: Tx, pool: Pool, settings: Settings) -> "PoolAtWork":
         """A pool that was read, or locked."""
-        return cls(pool, limits_of(settings), await store.openings(tx, pool.peer))
+        return cls(pool, limits_of(settings), (await store.openings(tx, [pool.peer]))[pool.peer])
 
     def price_now(self, amount: int, *, gives_own: bool) -> Price:
         """The price of an input, within every limit of this registry. Raises: SwapImpossible."""
@@ -255,9 +256,10 @@ async def has_pool(tx: Tx, peer: str) -> bool:
     return await store.find_pool(tx, peer) is not None
 
 
-async def closed_until(tx: Tx, pool: Pool, breaker: Fraction) -> datetime | None:
+def closed_until(
+    pool: Pool, openings: Sequence[tuple[datetime, int, int]], breaker: Fraction
+) -> datetime | None:
     """When the breaker lets the price move on; None where a swap of the reserve floor goes in both directions."""
-    found = await store.openings(tx, pool.peer)
     until = None
     for gives_own in (True, False):
         try:
@@ -265,7 +267,7 @@ async def closed_until(tx: Tx, pool: Pool, breaker: Fraction) -> datetime | None
             price = pricing.price_in(view, pricing.RESERVE_FLOOR_MIN)
         except SwapImpossible:
             continue
-        for minute, own, foreign in found:
+        for minute, own, foreign in openings:
             opening = (own, foreign) if gives_own else (foreign, own)
             try:
                 pricing.require_calm(view, price, [opening], breaker)
