@@ -268,3 +268,17 @@ async def test_an_administrator_suspends_an_agent_and_rules_on_a_dispute(registr
     await page.get_by_role("button", name="Preview the ruling").click()
     await page.get_by_role("button", name="Rule", exact=True).click()
     await expect(page.get_by_role("status")).to_have_text("The ruling is carried out.")
+
+
+async def test_the_link_of_an_invitation_fills_it_in_and_leaves_no_address_with_it(
+    registry: TestRegistry, visit
+):
+    administrator = await registry.administrator("admin_federation")
+    page = await logged_in(visit, administrator, viewport=SIZES["telephone"])
+    await page.goto("/administration/peers/accept#invitation=ey.J0.x_-")
+    await expect(page.get_by_label("Invitation", exact=True)).to_have_value("ey.J0.x_-")
+    assert page.url.endswith("/administration/peers/accept")
+    await page.get_by_role("button", name="Check the invitation").click()
+    await expect(page.get_by_role("alert")).to_contain_text("no address for peers")
+    await expect(page.get_by_text("Not reached")).to_have_count(9)
+    assert await objections(page) == []

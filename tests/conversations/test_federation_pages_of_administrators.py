@@ -286,6 +286,7 @@ async def test_two_registries_become_peers_and_part_in_two_browsers_without_an_i
     assert await acts(strangers.a.registry, "peer.invite") == 1
     assert invitation not in (await of_a.open(f"{PEERS}/invite")).text
     assert of_a.text.count("Another registry</td>") == 1
+    (revocation,) = re.findall(rf'action="({PEERS}/invitations/[^"]+/revoke)"', of_a.text)
 
     await of_b.open(f"{PEERS}/accept")
     await of_b.send(f"{PEERS}/accept/check", invitation="no invitation")
@@ -305,6 +306,8 @@ async def test_two_registries_become_peers_and_part_in_two_browsers_without_an_i
     for one, other in ((strangers.a, strangers.b), (strangers.b, strangers.a)):
         assert (await one.peer(other)).status == "active"
     assert "No open invitations." in (await of_a.open(f"{PEERS}/invite")).text
+    late = await of_a.post(revocation, [("form_key", key_of(of_a))])
+    assert (late.status_code, await acts(strangers.a.registry, "peer.revoke_invitation")) == (404, 0)
 
     base = f"{PEERS}/{(await strangers.a.peer(strangers.b)).id}"
     await of_a.open(base)
