@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import gzip
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from hansa.doors.console import highlighting
 from tests.doors.pages_read import ReadPage
 from tests.registry import TestRegistry
 
+# A page and what it loads have 120 KB; the font and the scripts are 25 KB.
+PAGE_BYTES_MAX = 60_000
 LANGUAGES = ("curl", "python", "javascript")
 NODE = compute_driver_executable()[0]
 PROGRAMS = {"curl": ["sh"], "python": [sys.executable], "javascript": [NODE]}
@@ -67,6 +70,7 @@ async def test_the_reference_lists_every_operation_with_its_summary_by_subject(r
     subjects = re.findall(r'<h2 id="subject-\d+">([^<]+)</h2>', text)
     assert [subject.lower() for subject in subjects] == [tag["name"].lower() for tag in document["tags"]]
     assert "Transfer units to another agent of this registry" in text
+    assert len(gzip.compress(text.encode())) < PAGE_BYTES_MAX
 
 
 async def test_the_contents_have_every_operation_with_its_path_and_stand_open_at_the_current_one(

@@ -168,7 +168,9 @@ def _details(
     request = None
     if content := declared.get("requestBody", {}).get("content"):
         request = _body(schemas, "Request", "", content)
-        request = msgspec.structs.replace(request, is_required=declared["requestBody"].get("required", False))
+        is_required = declared["requestBody"].get("required", False)
+        is_required = is_required or any(member.is_required for member in request.members)
+        request = msgspec.structs.replace(request, is_required=is_required)
     answers = [
         _body(
             schemas,
