@@ -190,9 +190,8 @@ async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]
     horizon = await registry.database.read(fold.horizon)
     seen["horizon"] = horizon.as_of_seq
     seen["supply"] = await registry.database.read(lambda tx: fold.fold_supply(tx, fold.ORIGIN, horizon))
-    seen["moves"] = sorted(
-        await listed(registry, lambda tx: fold.fold_moves(tx, fold.ORIGIN, horizon)), key=str
-    )
+    batches = await listed(registry, lambda tx: fold.fold_moves(tx, fold.ORIGIN, horizon))
+    seen["moves"] = sorted((move for batch in batches for move in batch), key=str)
     seen["projection"] = await listed(
         registry, lambda tx: projection_store.fold_balances(tx, projection_store.NOTHING_YET)
     )

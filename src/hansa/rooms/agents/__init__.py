@@ -70,6 +70,7 @@ from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.status import (
     REQUIRE_UNBOUND,
+    active_dids_of,
     end_own_agent,
     find_agents,
     lock_owner_and_status,
@@ -137,6 +138,7 @@ __all__ = [
     "act_token",
     "acting_under",
     "active_agent",
+    "active_dids_of",
     "agent_of_access",
     "approval_inbox",
     "approvals_of",

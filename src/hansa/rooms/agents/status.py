@@ -112,6 +112,11 @@ async def page_of_developer(
     return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
 
 
+async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
+    """The DIDs of the newest active agents of a developer."""
+    return await store.active_dids_of(tx, developer_id, limit)
+
+
 async def own_agent(tx: Tx, developer_id: int, did: str) -> OwnedAgent:
     """One agent of a developer, in any status. Raises: AgentUnknown, also for another developer's."""
     agent = await store.agent_of(tx, developer_id, did)

@@ -297,6 +297,16 @@ async def count_agents_of(tx: Tx, developer_id: int) -> int:
     return count
 
 
+async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
+    """The DIDs of the newest active agents of a developer."""
+    rows = await tx.fetch(
+        "SELECT did FROM agents_agent WHERE developer_id = $1 AND status = 'active' ORDER BY id DESC LIMIT $2",
+        developer_id,
+        limit,
+    )
+    return [row["did"] for row in rows]
+
+
 async def agents_of(
     tx: Tx, developer_id: int, *, limit: int | None = None, offset: int = 0
 ) -> list[OwnedAgent]:

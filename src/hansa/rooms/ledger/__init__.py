@@ -112,7 +112,7 @@ from hansa.rooms.ledger.staking import (
     read_positions,
     stake_gaps,
 )
-from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, lines_of
+from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, latest_counterparties, lines_of
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.supply import (
     Compensation,
@@ -218,6 +218,7 @@ __all__ = [
     "issue",
     "issue_by_administrator",
     "keep_locked",
+    "latest_counterparties",
     "lines_of",
     "lock_again",
     "lock_for_bridge",

@@ -39,12 +39,10 @@ async def suggestions(db: Database, person: SignedIn, did: str) -> Suggestions:
     """DIDs with names: the other own agents, then those that this agent paid or was paid by last."""
 
     async def read(tx: Tx) -> list[tuple[str, str]]:
-        owned, _ = await agents.page_of_developer(tx, person.developer.id, limit=OWN_SUGGESTED, offset=0)
-        lines, _ = await ledger.lines_of(tx, did, ledger.StatementFilter(LINES_READ))
-        others = [line.counterparty for line in lines if line.counterparty]
-        known = {one.did: one.name for one in owned if one.status == "active" and one.did != did}
-        met = [one for one in dict.fromkeys(others) if one not in known]
-        names = await catalogue.names_by_did(tx, met)
-        return [*known.items(), *((one, names[one]) for one in met if one in names)]
+        own = await agents.active_dids_of(tx, person.developer.id, OWN_SUGGESTED)
+        met = await ledger.latest_counterparties(tx, did, LINES_READ)
+        dids = [one for one in dict.fromkeys((*own, *met)) if one != did]
+        names = await catalogue.names_by_did(tx, dids)
+        return [(one, names[one]) for one in dids if one in names]
 
     return await db.read(read)

@@ -25,6 +25,7 @@ from .administering import (
     JobView,
     State,
     drop_job,
+    first_jobs,
     list_jobs,
     retry_job,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "drop_job",
     "enqueue",
     "enqueue_many",
+    "first_jobs",
     "forget_dead_jobs",
     "is_held",
     "list_jobs",

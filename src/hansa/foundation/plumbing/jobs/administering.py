@@ -1,6 +1,6 @@
 """Background jobs for administrators and the operator: lists of them, and acts on them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -26,6 +26,11 @@ _LIST = f"""
 SELECT id, kind, key, {_STATE} AS state, due_at, attempts, last_error, created_at, lease_until, dead_at
 {_FILTERED} ORDER BY due_at, id LIMIT $3 OFFSET $4
 """
+
+_FIRST_OF_KINDS = f"""
+SELECT DISTINCT ON (kind) id, kind, key, {_STATE} AS state, due_at, attempts, last_error, created_at, lease_until, dead_at
+FROM plumbing_job WHERE kind = ANY($1::text[]) ORDER BY kind, due_at, id
+"""  # noqa: S608
 
 # A job that runs is left to its process: a row that is locked is under way in a transaction.
 _LOCK = f"SELECT kind, key, {_STATE} AS state FROM plumbing_job WHERE id = $1 FOR UPDATE SKIP LOCKED"  # noqa: S608
@@ -95,6 +100,12 @@ async def list_jobs(tx: Tx, criteria: JobFilter) -> tuple[list[JobView], int]:
     rows = await tx.fetch(_LIST, criteria.kind, criteria.state, criteria.limit, criteria.offset)
     total: int = await tx.fetchval(f"SELECT count(*) {_FILTERED}", criteria.kind, criteria.state)
     return [JobView(**row) for row in rows], total
+
+
+async def first_jobs(tx: Tx, kinds: Sequence[str]) -> dict[str, JobView]:
+    """The job of each of these kinds that is due first, by kind; a kind without a job is absent."""
+    rows = await tx.fetch(_FIRST_OF_KINDS, kinds)
+    return {row["kind"]: JobView(**row) for row in rows}
 
 
 async def retry_job(tx: Tx, job_id: int, administrator: Developer | None, reason: str | None = None) -> None:

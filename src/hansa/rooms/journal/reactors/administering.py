@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from hansa.foundation.plumbing.jobs import JobFilter, list_jobs
+from hansa.foundation.plumbing.jobs import JobView, first_jobs
 from hansa.foundation.plumbing.jobs.reactors import Reactor
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.admin_acts import record_admin_act
@@ -40,20 +40,32 @@ class ReactorReading(msgspec.Struct, frozen=True):
 
 
 async def read_reactors(tx: Tx, reactors: Sequence[Reactor]) -> list[ReactorReading]:
-    """Every reactor of the registry."""
-    return [await _read(tx, reactor) for reactor in reactors]
+    """Every reactor of the registry, in four statements."""
+    names = [reactor.name for reactor in reactors]
+    jobs = await first_jobs(tx, [job_name(name) for name in names])
+    waiting = await store.count_waiting(tx, {one.name: one.type_names for one in reactors}, WAITING_COUNTED)
+    set_aside = await store.set_aside_by(tx, names)
+    return [
+        _reading(
+            reactor,
+            jobs.get(job_name(reactor.name)),
+            waiting[reactor.name],
+            set_aside.get(reactor.name, (0, [])),
+        )
+        for reactor in reactors
+    ]
 
 
-async def _read(tx: Tx, reactor: Reactor) -> ReactorReading:
-    found, _ = await list_jobs(tx, JobFilter(job_name(reactor.name), None, limit=1, offset=0))
-    failing = [job for job in found if job.attempts]
+def _reading(
+    reactor: Reactor, job: JobView | None, waiting: int, set_aside: tuple[int, Sequence[store.SetAside]]
+) -> ReactorReading:
+    failing = job if job is not None and job.attempts else None
     return ReactorReading(
         reactor,
-        await store.count_waiting(tx, reactor.name, reactor.type_names, WAITING_COUNTED),
-        failing[0].attempts if failing else 0,
-        failing[0].due_at if failing else None,
-        await store.count_set_aside(tx, reactor.name),
-        await store.set_aside_by(tx, reactor.name),
+        waiting,
+        failing.attempts if failing else 0,
+        failing.due_at if failing else None,
+        *set_aside,
     )
 
 

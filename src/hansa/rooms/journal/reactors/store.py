@@ -4,7 +4,7 @@ The row of a reactor is its place in the journal. A reaction holds the reactor's
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -61,9 +61,15 @@ _SET_ASIDE = """
 INSERT INTO journal_reactor_set_aside (reactor, xid, seq, event_type, failures, error) VALUES ($1, $2, $3, $4, $5, $6)
 """
 
+_COUNT_SET_ASIDE = """
+SELECT reactor, count(*) AS count FROM journal_reactor_set_aside WHERE reactor = ANY($1::text[]) GROUP BY reactor
+"""
+
 _NEWEST_SET_ASIDE = """
-SELECT seq AS sequence, event_type, failures, error, set_aside_at FROM journal_reactor_set_aside
-WHERE reactor = $1 ORDER BY xid DESC, seq DESC LIMIT $2
+SELECT asked.name, newest.* FROM unnest($1::text[]) AS asked (name) CROSS JOIN LATERAL (
+  SELECT seq AS sequence, event_type, failures, error, set_aside_at FROM journal_reactor_set_aside
+  WHERE reactor = asked.name ORDER BY xid DESC, seq DESC LIMIT $2
+) newest
 """
 
 _OLDEST_SET_ASIDE = """
@@ -103,8 +109,7 @@ def is_due(name: str, types: Sequence[str]) -> Question:
     """Return the question whether there is something to react to."""
     following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
     statement = f"SELECT EXISTS (SELECT 1 FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event WHERE name = $1)"  # noqa: S608
-    written = {"$1": _literal(name), "$2": f"'{{{','.join(types)}}}'", "$3": "1"}
-    return Question(_PARAMETER.sub(lambda found: written[found[0]], statement))
+    return Question(_written(statement, name, types, 1))
 
 
 async def next_events(tx: Tx, name: str, types: Sequence[str], limit: int) -> list[StoredEvent]:
@@ -147,28 +152,28 @@ async def set_aside(tx: Tx, name: str, event: StoredEvent, failures: int, error:
     await advance(tx, name, event)
 
 
-async def count_waiting(tx: Tx, name: str, types: Sequence[str], bound: int) -> int:
-    """How many settled events of these types stand behind the reactor's place; those behind the bound are not counted."""
-    following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
-    count: int = await tx.fetchval(
-        f"SELECT count(*) FROM (SELECT FROM journal_reactor reactor CROSS JOIN LATERAL ({following}) event"  # noqa: S608
-        " WHERE name = $1 LIMIT $3) waiting",
-        name,
-        types,
-        bound,
-    )
-    return count
+async def count_waiting(tx: Tx, types_of: Mapping[str, Sequence[str]], bound: int) -> dict[str, int]:
+    """How many settled events of its types stand behind the place of each reactor; those behind the bound are not counted."""
+    counts = []
+    for name, types in types_of.items():
+        following = _next_of(types, columns="1", place=("reactor.xid", "reactor.seq"))
+        statement = (
+            "SELECT $1 AS name, (SELECT count(*) FROM (SELECT FROM journal_reactor reactor"  # noqa: S608
+            f" CROSS JOIN LATERAL ({following}) event WHERE name = $1 LIMIT $3) waiting) AS waiting"
+        )
+        counts.append(_written(statement, name, types, bound))
+    rows = await tx.fetch(" UNION ALL ".join(counts)) if counts else []
+    return {row["name"]: row["waiting"] for row in rows}
 
 
-async def count_set_aside(tx: Tx, name: str) -> int:
-    """How many events the reactor gave up on."""
-    count: int = await tx.fetchval("SELECT count(*) FROM journal_reactor_set_aside WHERE reactor = $1", name)
-    return count
-
-
-async def set_aside_by(tx: Tx, name: str) -> list[SetAside]:
-    """The newest few events that the reactor gave up on."""
-    return [SetAside(**row) for row in await tx.fetch(_NEWEST_SET_ASIDE, name, SET_ASIDE_SHOWN)]
+async def set_aside_by(tx: Tx, names: Sequence[str]) -> dict[str, tuple[int, list[SetAside]]]:
+    """How many events each of these reactors gave up on, and the newest few of them."""
+    counts = await tx.fetch(_COUNT_SET_ASIDE, names)
+    rows = await tx.fetch(_NEWEST_SET_ASIDE, names, SET_ASIDE_SHOWN) if counts else []
+    newest: dict[str, list[SetAside]] = {}
+    for reactor, *members in (tuple(row) for row in rows):
+        newest.setdefault(reactor, []).append(SetAside(*members))
+    return {row["reactor"]: (row["count"], newest.get(row["reactor"], [])) for row in counts}
 
 
 async def places_set_aside(tx: Tx, name: str, limit: int) -> list[Place]:
@@ -185,6 +190,12 @@ async def take_back(tx: Tx, name: str, place: Place) -> StoredEvent | None:
 async def fail_again(tx: Tx, *, name: str, place: Place, error: str) -> None:
     """Count one more failure of an event that was set aside."""
     await tx.execute(_FAIL_AGAIN, name, *place, error)
+
+
+def _written(statement: str, name: str, types: Sequence[str], bound: int) -> str:
+    """The statement with the name, the types and the bound in place of its parameters."""
+    written = {"$1": _literal(name), "$2": f"'{{{','.join(types)}}}'", "$3": str(bound)}
+    return _PARAMETER.sub(lambda found: written[found[0]], statement)
 
 
 def _literal(text: str) -> str:

@@ -34,6 +34,12 @@ async def lines_of(tx: Tx, did: str, statement_filter: StatementFilter) -> tuple
     return await store.lines(tx, did, statement_filter), await store.count(tx, did, statement_filter)
 
 
+async def latest_counterparties(tx: Tx, did: str, limit: int) -> list[str]:
+    """The other parties of the newest transactions of an account, the newest first."""
+    lines = await store.lines(tx, did, StatementFilter(limit))
+    return list(dict.fromkeys(line.counterparty for line in lines if line.counterparty))
+
+
 async def fees_collected(tx: Tx, collector: str) -> Minor:
     """Return the balance of the fee collector: the fees collected and not paid out."""
     return await store.collected(tx, collector)
