@@ -7,11 +7,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import transfers
 from hansa.rooms.commerce.slash_settlements.settlement import Claim, Direction, Settlement, Status
 from hansa.rooms.commerce.slash_settlements.store import add as add_settlement
 from hansa.rooms.commerce.slash_settlements.store import write as write_settlement
+from hansa.rooms.federation.mailbox import channel
 from hansa.rooms.federation.peers import pause_peer, remove_peer
 from hansa.rooms.federation.peers.acts import quarantine_peer
 from hansa.rooms.transfers.bridge.sagas import ENDED, State
@@ -265,6 +267,10 @@ async def back(pair: Neighbours) -> None:
     await befriend(pair.a, pair.b)
     if await rows(pair.b, "SELECT 1 FROM federation_peer") == []:
         await befriend(pair.b, pair.a)
+    await send_due(pair)
+
+
+async def send_due(pair: Neighbours) -> None:
     for _ in range(2):
         for one in (pair.a, pair.b):
             for table in ("transfers_bridge_saga", "transfers_bridge_decision"):
@@ -349,6 +355,38 @@ async def test_a_saga_that_was_abandoned_is_locked_again_where_the_peer_shows_th
     await back(pair)
     assert (await alice.balance(), await holds(bob)) == ("90", {"AVT.a.example": "10"})
     assert await rows(pair.a, "SELECT state, code FROM transfers_bridge_saga") == [("COMPLETED", None)]
+    await require_sound(pair)
+
+
+async def test_requests_that_arrive_after_their_sagas_were_abandoned_are_made_up_for_once_the_peer_shows_its_decisions(
+    pair: Neighbours, monkeypatch: pytest.MonkeyPatch
+):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    assert (await ask(bob, "transfer", receiver_did=alice.did, amount="9")).status_code == 200
+    late: list[tuple[str, Any]] = []
+
+    async def delayed(_runtime: Any, _peer: Any, _method: str, path: str, body: Any, **_: Any) -> Answer:
+        late.append((path, body))
+        raise HostUnreachable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(channel, "call_peer", delayed)
+        assert (await ask(alice, "transfer", receiver_did=bob.did, amount="10")).status_code == 200
+        unit = {"wrapped_currency": UNIT_OF_B}
+        assert (await ask(alice, "redeem", receiver_did=bob.did, amount="4", **unit)).status_code == 200
+        await abandon(pair)
+    await back(pair)
+    assert (await alice.balance(), await holds(alice)) == ("100", {UNIT_OF_B: "9"})
+    for path, body in late:
+        assert (await pair.a.call(pair.b, "POST", path, body)).status == 200
+    # Minted and unlocked at b, whose answers are lost; at a both sagas are ended.
+    assert (await bob.balance(), await holds(bob)) == ("95", {"AVT.a.example": "10"})
+    assert (await alice.balance(), await holds(alice)) == ("100", {UNIT_OF_B: "9"})
+    await send_due(pair)
+    assert (await alice.balance(), await holds(alice)) == ("90", {UNIT_OF_B: "5"})
+    sagas = "SELECT DISTINCT state, code, next_at FROM transfers_bridge_saga"
+    assert await rows(pair.a, sagas) == [("COMPLETED", None, None)]
+    assert await rows(pair.b, "SELECT 1 FROM transfers_bridge_decision WHERE next_at IS NOT NULL") == []
     await require_sound(pair)
 
 

@@ -48,10 +48,12 @@ _HELD = """
 SELECT b.balance FROM transfers_wrapped w JOIN transfers_wrapped_balance b USING (wrapped_currency)
 WHERE wrapped_currency = $1 AND did = $2 FOR UPDATE OF w
 """
+# A saga that was undone may be carried out again: `turn` counts how often it was.
 _POST = """
 INSERT INTO transfers_wrapped_posting (peer, saga_id, kind, wrapped_currency, did, delta, balance_after, turn)
 SELECT $1, $2, $3, $4, $5, $6, $7,
-  (SELECT count(*) FROM transfers_wrapped_posting WHERE peer = $1 AND saga_id = $2 AND kind = 'take_back')
+  (SELECT count(*) FROM transfers_wrapped_posting WHERE peer = $1 AND saga_id = $2
+    AND kind = CASE WHEN $3 IN ('burn', 'return') THEN 'return' ELSE 'take_back' END)
 """
 _SUPPLY = """
 SELECT w.wrapped_currency, w.wrapped, w.burning, w.locked_proved,
