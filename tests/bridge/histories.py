@@ -2,7 +2,7 @@
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hansa.rooms.transfers.bridge.messages import Direction, Message, Terms
@@ -12,6 +12,8 @@ from .model import Books, World
 
 HEALED = 900.0
 ENDED = 5000.0
+REPEATED_SECONDS = 50.0
+"""Decisions without a receipt are sent again after it."""
 DIRECTIONS = (Direction.WRAP, Direction.REDEEM)
 
 
@@ -27,6 +29,8 @@ class History:
     abandons: bool = True
     made_up: int = 0
     """Sagas that were given up, carried out at the destination, and completed once it showed that."""
+    doubts: int = 0
+    """Sagas that were given up and carried out at the destination, and whose units an administrator has to pay in."""
 
     def run(self) -> World:
         """Play it to its end. Raises: Broken."""
@@ -41,6 +45,8 @@ class History:
         self.is_away = False
         if self.abandons and rng.random() < 0.5:
             self._at(rng.uniform(0, HEALED - 100), self._abandon)
+        else:
+            self._at(HEALED, self._repeat)
         while self.queue:
             self.now, _, event = heapq.heappop(self.queue)
             event()
@@ -60,10 +66,23 @@ class History:
 
     def _return(self) -> None:
         self.is_away = False
-        for message in self.world.unconfirmed():
+        self._repeat()
+
+    def _repeat(self) -> None:
+        """Send decisions again until each is confirmed: a request in transit may bring one long after a return."""
+        unconfirmed = self.world.unconfirmed()
+        for message in unconfirmed:
             self._carry(message)
-        if self.now < HEALED + 200:
-            self._at(self.now + 50, self._return)
+        if self.queue or unconfirmed:
+            self._at(self.now + REPEATED_SECONDS, self._repeat)
+
+    def _fund_later(self, name: str) -> None:
+        self._at(self.now + self.rng.uniform(0, 500), lambda: self._fund(name))
+
+    def _fund(self, name: str) -> None:
+        self.world = self.world.funded(name)
+        if not self.world.sagas[name].has_ended:
+            self._fund_later(name)
 
     def _begin(self, name: str) -> None:
         if self.is_away:
@@ -103,6 +122,9 @@ class History:
         self.world, answers = self.world.received(message)
         after = self.world.sagas[message.terms.saga_id]
         self.made_up += known.is_abandoned and after.state is State.COMPLETED
+        if known.is_abandoned and after.state is State.IN_DOUBT:
+            self.doubts += 1
+            self._fund_later(message.terms.saga_id)
         for answer in answers:
             self._carry(answer)
 
@@ -111,11 +133,11 @@ class History:
         self.coverage.add((state.value, message.type.value, fault))
 
 
-def explore(world: World, sagas: list[Terms], most: int) -> int:
+def explore(world: World, sagas: list[Terms], most: int, *, later: Sequence[Terms] = ()) -> int:
     """Every order of messages of these sagas, each lost or repeated at any place; returns the number of states.
 
     Time is one of two: before the deadline, and after it. At any moment the sources may abandon the destination once, which is a
-    peer again at once. Raises: Broken.
+    peer again at once; the sagas `later` begin at any moment, and what a doubt lacks is paid in at any moment. Raises: Broken.
     """
     for terms in sagas:
         world = world.begun(terms, 0.0)
@@ -134,6 +156,9 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
             steps.append((present, in_transit | set(present.unconfirmed()), is_late))
         else:
             steps.append((present.abandoned(), in_transit, is_late))
+        begun = [present.begun(terms, now) for terms in later if terms.saga_id not in present.sagas]
+        funded = [present.funded(name) for name in present.sagas]
+        steps += [(after, in_transit, is_late) for after in (*begun, *funded)]
         for name in present.sagas:
             after, messages = present.due(name, now)
             steps.append((after, in_transit | set(messages), is_late))
@@ -147,13 +172,15 @@ def explore(world: World, sagas: list[Terms], most: int) -> int:
 
 
 def _require_an_end(world: World, now: float) -> None:
-    """From each state two faithful rounds of questions, and of decisions that are shown, end everything."""
+    """From each state two faithful rounds of questions, and of decisions that are shown, end everything; what lacks is paid in."""
     for _ in range(2):
         for name in list(world.sagas):
             for _ in range(2):
                 world, messages = world.due(name, now)
                 world = _exchanged(world, messages)
         world = _exchanged(world, world.unconfirmed())
+        for name in world.sagas:
+            world = world.funded(name)
     world.require_ended()
 
 

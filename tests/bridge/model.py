@@ -64,15 +64,28 @@ class World:
         return after
 
     def unconfirmed(self) -> tuple[Message, ...]:
-        """Return the decisions that the destination repeats to its sources that were abandoned and are peers again."""
+        """Return the decisions that the destination repeats until its source confirms them."""
         return tuple(
             message for decision in self.decisions.values() for message in sagas.unconfirmed(decision)
         )
 
+    @property
+    def has_doubt(self) -> bool:
+        """Return whether the home has a saga in doubt, so that nothing new crosses there. No redemption is."""
+        return any(saga.state is State.IN_DOUBT for saga in self.sagas.values())
+
+    def funded(self, saga_id: str) -> "World":
+        """An administrator of the home pays in the units of a saga in doubt, unless it has them by now."""
+        saga = self.sagas[saga_id]
+        if saga.state is not State.IN_DOUBT or self._has_units(saga.terms):
+            return self
+        return replace(self, books=replace(self.books, free=self.books.free + saga.terms.amount))
+
     def begun(self, terms: Terms, now: float) -> "World":
-        """A saga begins, unless its units are lacking."""
-        available = self.books.free if terms.direction is Direction.WRAP else self.books.wrapped
-        if terms.amount > available:
+        """A saga begins, unless its units are lacking or its source has a doubt."""
+        is_wrap = terms.direction is Direction.WRAP
+        available = self.books.free if is_wrap else self.books.wrapped
+        if terms.amount > available or (is_wrap and self.has_doubt):
             return self
         return self._with(sagas.begin(terms, now))
 
@@ -106,6 +119,7 @@ class World:
             require(decision is not None or saga.is_abandoned, "ended without a decision", saga)
             is_done = decision is not None and decision.is_done
             require(is_done == (saga.state is State.COMPLETED), "the sides disagree", saga, decision)
+        require(not self.unconfirmed(), "decisions that their source did not confirm", self.decisions)
         require(self.books.held == 0 == self.books.burning, "units are still aside", self.books)
         require(self.books.wrapped == self.books.locked, "wrapped units are not what is locked", self.books)
 
@@ -116,6 +130,8 @@ class World:
     def _why_refused(self, terms: Terms) -> str | None:
         if terms.saga_id in self.refused:
             return "AGENT_BLOCKED"
+        if terms.direction is Direction.REDEEM and self.has_doubt:
+            return "PEER_REWOUND"
         # A lock is known as such once the mint of its units was confirmed.
         is_short = terms.direction is Direction.REDEEM and terms.amount > self.books.locked
         return "INSUFFICIENT_LOCK" if is_short else None
@@ -127,8 +143,15 @@ class World:
         return replace(self, books=books, sagas={**self.sagas, saga.terms.saga_id: saga})._covered()
 
     def _covered(self) -> "World":
-        """This world, in which wrapped units are locked, but for what an administrator gave up. Raises: Broken."""
-        given_up = sum(saga.terms.amount for saga in self.sagas.values() if saga.is_abandoned)
+        """This world, in which wrapped units are locked, but for sagas that an administrator gave up or that are in doubt since.
+
+        Raises: Broken.
+        """
+        given_up = sum(
+            saga.terms.amount
+            for saga in self.sagas.values()
+            if saga.is_abandoned or saga.state is State.IN_DOUBT
+        )
         is_covered = self.books.wrapped <= self.books.held + self.books.locked + given_up
         require(is_covered, "wrapped units without a lock", self.books, given_up)
         return self

@@ -22,7 +22,7 @@ BRIDGED = World(Books(free=100, locked=60, wrapped=60))
 
 def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_both_sides():
     coverage: set[tuple[str, str, str]] = set()
-    made_up = 0
+    made_up = doubts = 0
     for seed in range(HISTORIES):
         history = History(seed)
         try:
@@ -31,8 +31,9 @@ def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_bo
             pytest.fail(f"seed {seed}: {broken}")
         coverage |= history.coverage
         made_up += history.made_up
+        doubts += history.doubts
     print(
-        f"{HISTORIES} histories, {made_up} made up, {len(coverage)} combinations of state, message and fault"
+        f"{HISTORIES} histories, {made_up} made up, {doubts} in doubt, {len(coverage)} combinations of state, message and fault"
     )
     assert len(coverage) >= 50, sorted(coverage)
     assert made_up > HISTORIES // 50
@@ -45,6 +46,12 @@ def test_wrapped_units_are_never_more_than_locks_and_every_saga_ends_alike_on_bo
 )
 def test_a_small_bridge_holds_in_every_state_that_it_can_reach(terms: list[Terms]):
     states = explore(BRIDGED, terms, most=200_000)
+    print(f"{states} states")
+    assert states > 10
+
+
+def test_a_saga_that_was_given_up_is_made_up_for_although_its_units_were_locked_for_another_since():
+    states = explore(World(Books(free=60)), [WRAP], most=200_000, later=[SECOND])
     print(f"{states} states")
     assert states > 10
 
