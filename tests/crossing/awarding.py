@@ -13,7 +13,7 @@ from hansa.rooms.commerce.slash_settlements import settlement as awards
 from hansa.rooms.commerce.slash_settlements.settlement import Award, Claim, Receipt, Settlement, Status
 from hansa.rooms.transfers.crossing.messages import Message
 
-from .bridging import observed, positions_of
+from .bridging import is_current, observed, positions_of
 from .model import Registry, require
 from .simulation import RESEND_SECONDS
 from .together import BusySwappingRegistry, TogetherHistory
@@ -108,7 +108,7 @@ class AwardingRegistry(BusySwappingRegistry):
 
     def take_receipt(self, peer: str, receipt: Receipt, positions: Message, sent: Message) -> None:
         """The peer has an award of this registry."""
-        if not observed(self, peer, positions) or not self._is_of_epochs(peer, sent):
+        if not self.is_confirmed(peer, positions, sent):
             return
         kept, dispute = self.awards[peer], receipt.claim.dispute_id
         one = kept.awarded.get(dispute)
@@ -131,10 +131,11 @@ class AwardingRegistry(BusySwappingRegistry):
             return None
         known = _about(kept.awarded, claim, payment)
         if known is not None and known.status is Status.SETTLED:
-            kept.due.discard(known.claim.dispute_id)
+            if is_current(self, peer, positions):
+                kept.due.discard(known.claim.dispute_id)
             return Receipt(claim, Status.SETTLED, award=award)
         if known is not None and awards.is_sent(known, claim, award):
-            return Receipt(claim, Status.SETTLED, award=award)
+            return None
         left = awards.left_to_destroy(known, award) if has_units else 0
         done = self._destroy(kept, payment, left)
         before = replace(awards.awarded(claim, 0, 0, 0.0, payment), status=Status.SLASHING)
@@ -147,16 +148,8 @@ class AwardingRegistry(BusySwappingRegistry):
 
     def take_receipt_of_paid(self, peer: str, receipt: Receipt, positions: Message, sent: Message) -> None:
         """The registry that ruled has recorded that its award was paid."""
-        if (
-            observed(self, peer, positions)
-            and self._is_of_epochs(peer, sent)
-            and receipt.status is Status.SETTLED
-        ):
+        if self.is_confirmed(peer, positions, sent) and receipt.status is Status.SETTLED:
             self.awards[peer].shown.discard(receipt.claim.dispute_id)
-
-    def _is_of_epochs(self, peer: str, sent: Message) -> bool:
-        pair = self.toward[peer].pair
-        return (pair.own.epoch, pair.seen.epoch) == (sent.own.epoch, sent.seen.epoch)
 
     def _destroy(self, kept: Awards, payment: str, most: int) -> int:
         slashed = min(self.units, most)

@@ -135,7 +135,8 @@ class Bridging:
     def _on_answer(self, message: Message) -> Message | None:
         kept, terms = self.kept, message.terms
         wanted = Money.RELOCK if terms.direction is Direction.WRAP else Money.BURN_AGAIN
-        inputs = Inputs(has_units=self._has_units(wanted, terms), is_current=self._is_current(message))
+        is_late = not is_current(self.registry, self.peer, message.positions)
+        inputs = Inputs(has_units=self._has_units(wanted, terms), is_current=not is_late)
         move = sagas.on_answer(kept.sagas.get(terms.saga_id), message, inputs)
         if move.saga is not None:
             kept.sagas[terms.saga_id] = move.saga
@@ -155,9 +156,8 @@ class Bridging:
         if not pair.is_open or kept.has_doubt:
             refusal = "PEER_REWOUND"
         has_units = money is None or self._has_units(money, terms)
-        decided = sagas.decide(
-            known, message, Inputs(refusal, pair.may_decide, has_units, self._is_current(message))
-        )
+        is_late = not is_current(self.registry, self.peer, message.positions)
+        decided = sagas.decide(known, message, Inputs(refusal, pair.may_decide, has_units, not is_late))
         if decided.is_new:
             assert decided.decision is not None
             kept.decisions[terms.saga_id] = decided.decision
@@ -171,9 +171,6 @@ class Bridging:
             toward.pair = pair_chain.append(toward.pair, entry, terms.digest(is_done=is_done))
             own = toward.pair.own
             toward.heads[own.epoch, own.seq] = own.head
-
-    def _is_current(self, message: Message) -> bool:
-        return message.own == self.registry.toward[self.peer].pair.seen
 
     def _stamped(self, message: Message) -> Message:
         pair = self.registry.toward[self.peer].pair
@@ -217,9 +214,12 @@ def observed(registry: Registry, peer: str, positions: crossing.Message) -> bool
     registry.nonces += toward.pair.nonce == fresh
     if seen.resend:
         registry.reopen(peer)
-    return not seen.is_forged and not pair_chain.is_of_earlier_epoch(
-        toward.pair, positions.own, positions.seen
-    )
+    return not seen.is_forged and not pair_chain.may_be_lost(toward.pair, positions.own, positions.seen)
+
+
+def is_current(registry: Registry, peer: str, positions: crossing.Message) -> bool:
+    """Whether nothing later was seen of the author's chain; the positions were observed."""
+    return pair_chain.is_current(registry.toward[peer].pair, positions.own)
 
 
 def positions_of(registry: Registry, peer: str) -> crossing.Message:

@@ -21,6 +21,10 @@ HEALED = 200.0
 ENDED = 4000.0
 UNITS = 100_000
 RESEND_SECONDS = 7.0
+LATE_SECONDS = (3.0, 30.0, 100.0)
+"""By how much a late message is delayed."""
+QUIET_ASK_SECONDS = HEALED + max(LATE_SECONDS) + 5
+"""When the heads are asked once more: the service asks a quiet peer every five minutes, also after the last message that was late."""
 SWITCHED_OFF = "off"
 
 Covered = tuple[tuple[SentState | None, ReceivedState | None] | None, MessageType, str]
@@ -45,7 +49,7 @@ class History:
     """One run. `coverage` counts state x message x fault."""
 
     may_be_attacked: ClassVar[bool] = True
-    quiet_after: ClassVar[float] = HEALED + 60
+    quiet_after: ClassVar[float] = QUIET_ASK_SECONDS + 60
     """A registry for which nothing is waiting goes on until then."""
     seed: int
     is_attacked: bool = False
@@ -143,7 +147,8 @@ class History:
         for name in names:
             self._at(rng.uniform(0, RESEND_SECONDS), lambda name=name: self._tick(name))
             self._at(rng.uniform(0, 80), lambda name=name: self._back_up(name))
-            self._at(HEALED + 5, lambda name=name: self._ask(name))
+            for moment in (HEALED + 5, QUIET_ASK_SECONDS):
+                self._at(moment, lambda name=name: self._ask(name))
         for _ in range(self.faults.restores):
             name = rng.choice(names)
             self._at(rng.uniform(20, HEALED), lambda name=name: self._restore(name))
@@ -218,7 +223,7 @@ class History:
         for _ in range(copies):
             delay = rng.uniform(0.01, 0.2)
             if is_faulty and rng.random() < faults.late:
-                delay += rng.choice((3.0, 30.0, 100.0))
+                delay += rng.choice(LATE_SECONDS)
                 self._covered(to, message, "late")
             self._at(self.now + delay, lambda: self._deliver(author, to, message))
 

@@ -28,12 +28,13 @@ FAILED_ONCE = (377, 854, 998, 10_253)
 that had been replayed was replaced by an older ABORT.
 """
 
-FAILED_ONCE_WITH_AWARDS = (1_370, 7_551)
+FAILED_ONCE_WITH_AWARDS = (1_370, 7_551, 32_719, 74_589)
 """1,370: an award that was paid, of which less could be destroyed again than was issued for it, was taken for settled. 7,551: a late
-receipt for an award of before a restore closed that of the new ruling.
+receipt for an award of before a restore closed that of the new ruling. 32,719: a late receipt of a payment that a restore lost closed an
+award. 74,589: a payment was confirmed by a registry whose award was not in its chain yet, and which lost it.
 """
 
-FIRST_SEEDS = {"a_signed_failure_is_final": 370, "confirmations_of_before_a_restore_count": 850}
+FIRST_SEEDS = {"a_signed_failure_is_final": 2_600, "confirmations_of_before_a_restore_count": 850}
 """Where the search for a bug begins that few histories show; else at 0."""
 
 

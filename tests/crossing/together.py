@@ -23,12 +23,13 @@ from .bridging import (
     Bridge,
     Bridging,
     begin_bridges,
+    is_current,
     observed,
     positions_of,
     require_bridge_ended,
 )
 from .model import Registry, require
-from .simulation import ENDED, HEALED, RESEND_SECONDS, History
+from .simulation import ENDED, HEALED, LATE_SECONDS, RESEND_SECONDS, History
 from .swaps import SwapHistory, SwappingRegistry
 
 SECONDS_OF_FIVE_MINUTES = 30.0
@@ -166,9 +167,12 @@ class BusyRegistry(Registry):
             rows.update({name: slashes.on_time(one, now) for name, one in rows.items()})
 
     def confirmed(self, peer: str, outcome: Outcome, positions: Message) -> bool:
-        """An outcome of the peer; whether a receipt is due. One of before a restore counts for nothing."""
+        """An outcome of the peer; whether a receipt is due. As `inbox.take_outcome`."""
         kept, dispute = self.slashes[peer], outcome.claim.dispute_id
         if not observed(self, peer, positions) or dispute not in kept.outgoing:
+            return False
+        is_late = not is_current(self, peer, positions)
+        if is_late and outcome.status not in slashes.SLASHED_STATES:
             return False
         after = slashes.on_outcome(kept.outgoing[dispute], outcome)
         if after != kept.outgoing[dispute]:
@@ -178,17 +182,27 @@ class BusyRegistry(Registry):
             kept.minted[dispute] = kept.minted.get(dispute, 0) + owed
             if after.status is Status.SETTLED:
                 self._record(peer, after)
-        elif slashes.agrees(after, outcome):
+            (kept.unconfirmed.add if is_late else kept.unconfirmed.discard)(dispute)
+        elif slashes.agrees(after, outcome) and not is_late:
             kept.unconfirmed.discard(dispute)
         self._require_sound()
         return after.is_closed
 
-    def receipted(self, peer: str, dispute: int) -> None:
-        """The peer has the outcome."""
+    def receipted(self, peer: str, dispute: int, positions: Message, sent: Message) -> None:
+        """The peer has the outcome. As `inbox.take_receipt`."""
+        if not self.is_confirmed(peer, positions, sent):
+            return
         kept = self.slashes[peer]
         done = kept.incoming.get(dispute)
-        if self.toward[peer].is_peer and done is not None and done.status in slashes.DECIDED:
+        if done is not None and done.status in slashes.DECIDED:
             kept.incoming[dispute] = slashes.acknowledged(done, slashes.Receipt(done.claim, done.status))
+
+    def is_confirmed(self, peer: str, positions: Message, sent: Message) -> bool:
+        """Whether a receipt with these positions counts, for a message that was sent with those."""
+        if not observed(self, peer, positions) or not is_current(self, peer, positions):
+            return False
+        pair = self.toward[peer].pair
+        return (pair.own.epoch, pair.seen.epoch) == (sent.own.epoch, sent.seen.epoch)
 
     def _record(self, peer: str, moved: Settlement) -> None:
         """What moved units is an entry of the chain."""
@@ -368,7 +382,8 @@ class BusyHistory(History):
         refusal = "DEFENDANT_UNKNOWN" if claim.amount % 7 == 0 else None
         outcome = self._of(to).claimed(author, claim, shown, refusal, is_auto=claim.amount % 3 == 0)
         positions = positions_of(self._of(to), author)
-        self._travel("state", lambda: self._outcome(to, author, outcome, positions))
+        # An answer is not answered: its author has a receipt only for the confirmation that it sends itself.
+        self._travel("state", lambda: self._of(author).confirmed(to, outcome, positions))
 
     def _confirm(self, one: BusyRegistry, peer: str, dispute: int) -> None:
         kept = one.slashes[peer].incoming[dispute]
@@ -376,10 +391,10 @@ class BusyHistory(History):
             positions = positions_of(one, peer)
             self._travel("confirmation", lambda: self._outcome(one.name, peer, kept.outcome, positions))
 
-    def _outcome(self, author: str, to: str, outcome: Outcome, positions: Message) -> None:
-        if self._of(to).confirmed(author, outcome, positions):
-            dispute = outcome.claim.dispute_id
-            self._travel("receipt", lambda: self._of(author).receipted(to, dispute))
+    def _outcome(self, author: str, to: str, outcome: Outcome, sent: Message) -> None:
+        if self._of(to).confirmed(author, outcome, sent):
+            dispute, positions = outcome.claim.dispute_id, positions_of(self._of(to), author)
+            self._travel("receipt", lambda: self._of(author).receipted(to, dispute, positions, sent))
 
     def _travel(self, kind: str, arrives: Callable[[], None]) -> None:
         """A message through the network of this history."""
@@ -392,7 +407,7 @@ class BusyHistory(History):
             delay = rng.uniform(0.01, 0.2)
             is_late = is_faulty and rng.random() < faults.late
             if is_late:
-                delay += rng.choice((3.0, 30.0, 100.0))
+                delay += rng.choice(LATE_SECONDS)
             self._cover(kind, "late" if is_late else "doubled" if copies == 2 else "none")
             if self.now + delay < ENDED:
                 self._at(self.now + delay, arrives)

@@ -18,9 +18,9 @@ from hansa.rooms.federation.mailbox import channel
 from tests.conversations.test_slash_settlements import Court, awards, typed, verified
 from tests.neighbours.agreeing_scene import AgreementAbroad
 from tests.neighbours.crossing_scene import across, refusal, run, settle
-from tests.neighbours.restoring import backed_up, put_back_later
+from tests.neighbours.restoring import backed_up, put_back, put_back_later
 from tests.neighbours.test_restored_bridge import compare
-from tests.neighbours.two_registries import neighbours
+from tests.neighbours.two_registries import Neighbour, neighbours
 from tests.registry import DatabaseFarm
 
 AGAIN = "The contractor did not pay."
@@ -58,6 +58,17 @@ class HeldAnswers:
             raise HostUnreachable
 
         patch.setattr(channel, "call_peer", call)
+
+    async def arrive(self, at: Neighbour, peer: federation.PeerRecord, sent_at: transfers.Message) -> None:
+        """The receipt among them, for an award that was sent with these positions."""
+        (late,) = [
+            read
+            for text in self.texts
+            for read in read_receipt(text, federation.keys_in_force(peer))
+            if isinstance(read, SignedReceipt)
+        ]
+        sent = Sent(Direction.AWARDED, sent_at)
+        await at.registry.runtime.database.transaction(lambda tx: take_receipt(tx, peer, late, sent))
 
 
 @dataclass(frozen=True)
@@ -179,14 +190,7 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
     # As much is slashed for the same request, and less is given for it.
     assert (await court.rule(dispute_id, slash="8", compensation="5")).status_code == 200
     calls.are_held = False
-    (late,) = [
-        read
-        for text in calls.texts
-        for read in read_receipt(text, federation.keys_in_force(peer))
-        if isinstance(read, SignedReceipt)
-    ]
-    sent = Sent(Direction.AWARDED, sent_at)
-    await runtime.database.transaction(lambda tx: take_receipt(tx, peer, late, sent))
+    await calls.arrive(court.pair.a, peer, sent_at)
     assert (await award.awarded(dispute_id))["status"] == "SLASHED"
     await award.messages_pass()
     settled, owed = await awards(court, dispute_id)
@@ -198,6 +202,63 @@ async def test_a_late_receipt_of_a_lost_award_does_not_end_the_one_that_was_rule
     assert kept == parse_amount("7")
     (paid,) = await verified(court, court.pair.a, settled, by=court.pair.b)
     assert paid["type"] == "slash-paid"
+    await award.nothing_is_due()
+
+
+@pytest.mark.parametrize("since", [1, 2], ids=["as many awards", "more awards"])
+async def test_a_late_receipt_of_a_payment_that_a_restore_lost_does_not_end_the_award(
+    court: Court, monkeypatch: pytest.MonkeyPatch, since: int
+) -> None:
+    earlier = await Award.of(court)
+    await earlier.ruled("1", "1")
+    await earlier.messages_pass()
+    lost, *others = [await Award.of(court) for _ in range(1 + since)]
+    dispute_id, *after = [await one.disputed() for one in (lost, *others)]
+    a, b = court.pair.a, court.pair.b
+    runtime, peer = a.registry.runtime, await a.peer(b)
+    backup = await backed_up(b)
+    with monkeypatch.context() as patch:
+        calls = HeldAnswers(patch)
+        assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+        sent_at = await runtime.database.query(
+            lambda tx: transfers.positions_in_chain(tx, peer.spiffe_id or "")
+        )
+        await court.what_is_due_happens(a)
+    assert await lost.balances() == ("92", "117")
+    await put_back(b, backup)
+    # The other registry goes on from its backup: its chain has other entries at the places of those that it lost.
+    await run(a, "UPDATE commerce_settlement SET next_at = NULL WHERE dispute_id = $1", dispute_id)
+    for number in after:
+        assert (await court.rule(number, slash="4", compensation="3")).status_code == 200
+        await court.what_is_due_happens(a)
+    await calls.arrive(a, peer, sent_at)
+    assert (await lost.awarded(dispute_id))["status"] == "SLASHED"
+    await run(a, "UPDATE commerce_settlement SET next_at = now() WHERE dispute_id = $1", dispute_id)
+    await lost.messages_pass()
+    settled, owed = await awards(court, dispute_id)
+    assert (settled["status"], owed["compensated_amount"]) == ("SETTLED", "7")
+    assert [await one.balances() for one in (lost, *others)] == [("92", "117"), *[("96", "113")] * since]
+    await lost.nothing_is_due()
+
+
+async def test_a_payment_is_shown_until_its_award_is_settled_in_the_chain_of_its_author(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    award = await Award.of(court)
+    dispute_id = await award.disputed()
+    backup = await backed_up(court.pair.a)
+    with monkeypatch.context() as patch:
+        HeldAnswers(patch)
+        assert (await court.rule(dispute_id, slash="8", compensation="7")).status_code == 200
+        await court.what_is_due_happens(court.pair.a)
+    await court.what_is_due_happens(court.pair.b)
+    assert (await award.awarded(dispute_id))["status"] == "SLASHED"
+    # Nothing that the restore loses is in the chain, so that nobody notices it by that.
+    await put_back_later(court.pair.a, backup, dispute_id)
+    assert await award.balances() == ("100", "117")
+    await award.messages_pass()
+    assert await award.balances() == ("92", "117")
+    assert (await award.awarded(dispute_id))["status"] == "SETTLED"
     await award.nothing_is_due()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.outgoing import Answer
+from hansa.foundation.plumbing.outgoing import Answer, HostUnreachable
 from hansa.rooms.federation.mailbox import channel
 from tests.conversations.test_slash_settlements import (
     DELIVERY,
@@ -286,6 +286,53 @@ async def test_a_slash_that_was_applied_is_compensated_by_a_ruling_with_another_
     here = await court.outgoing(again)
     assert (here["status"], here["slashed_amount"], here["compensated_amount"]) == ("SETTLED", "10", "10")
     assert (await alice.balance(), await bob.balance()) == ("90", "104.9")
+
+
+@pytest.mark.parametrize(
+    ("since", "ends_as", "left"),
+    [(1, "FAILED", ("80", "119.9")), (2, "SETTLED", ("92", "104.9"))],
+    ids=["at a place of the other fork", "at an earlier place"],
+)
+async def test_a_late_slash_that_its_registry_forgot_ends_alike_on_both_sides(
+    court: Court,
+    monkeypatch: pytest.MonkeyPatch,
+    since: int,
+    ends_as: str,
+    left: tuple[str, str],
+):
+    alice, bob, tx_id = await court.parties()
+    opened = await court.ruled(alice, bob, tx_id, slash="15", compensation="12")
+    others = [await court.ruled(*await court.parties(), slash="1") for _ in range(since)]
+    await court.what_is_due_happens()
+    backup = await backed_up(court.pair.b)
+    await court.decide(await court.incoming(opened), "approve")
+    late: list[str] = []
+
+    async def call(*given: Any, **_: Any) -> Answer:
+        late.extend(given[4]["messages"])
+        raise HostUnreachable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(channel, "call_peer", call)
+        await court.what_is_due_happens(court.pair.b)
+    # The restore is not noticed, and the chain goes on with other entries.
+    await put_back(court.pair.b, backup)
+    for one in others:
+        await court.decide(await court.incoming(one), "approve")
+        await court.what_is_due_happens(court.pair.b)
+    await court.decide(await court.incoming(opened), "reject", reason="It was delivered.")
+    await court.what_is_due_happens(court.pair.b)
+    assert (await court.outgoing(opened))["status"] == "FAILED"
+    path = "/api/v1/federation/disputes/slash-confirmation"
+    assert (await court.pair.b.call(court.pair.a, "POST", path, {"messages": late})).status == 200
+    assert (await court.outgoing(opened))["status"] == ends_as
+    await settle(court.pair.a, court.pair.b)
+    await court.what_is_due_happens(*(court.pair.a, court.pair.b) * 2)
+    assert {(await court.incoming(opened))["status"], (await court.outgoing(opened))["status"]} == {ends_as}
+    assert (await alice.balance(), await bob.balance()) == left
+    due = "SELECT count(*) FROM commerce_settlement WHERE next_at IS NOT NULL AND dispute_id = $1"
+    for one in (court.pair.a, court.pair.b):
+        assert await one.registry.database.query(lambda tx: tx.fetchval(due, opened["dispute_id"])) == 0
 
 
 async def test_a_receipt_of_before_a_restore_does_not_end_the_award_that_was_sent_again(

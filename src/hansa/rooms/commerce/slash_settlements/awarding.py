@@ -67,7 +67,8 @@ async def take_award(tx: Tx, request: Request, signed: SignedAward, settings: Se
     """
     assert request.peer.spiffe_id is not None
     award = signed.award
-    if not await transfers.observe_in_chain(tx, request.peer.spiffe_id, signed.positions, store.reopen):
+    positions = signed.positions
+    if await transfers.observe_in_chain(tx, request.peer.spiffe_id, positions, store.reopen) is None:
         return None
     admitted = await admit(tx, request, Direction.OWED, settings)
     if admitted is None:
@@ -156,9 +157,13 @@ class PresentedAward(msgspec.Struct, frozen=True):
 async def take_paid(
     tx: Tx, shown: PresentedAward, slash_bond: SlashBond, settings: Settings
 ) -> Receipt | None:
-    """Record an award that the peer has paid; return the receipt for it, None where it speaks of agents that are not its own."""
+    """Record an award that the peer has paid; return the receipt for it.
+
+    None where the peer speaks of agents that are not its own, and while the receipt for the award that it was sent is awaited.
+    """
     claim, award = shown.signed.claim, shown.signed.award
-    if not await transfers.observe_in_chain(tx, shown.spiffe_id, shown.paid.positions, store.reopen):
+    observed = await transfers.observe_in_chain(tx, shown.spiffe_id, shown.paid.positions, store.reopen)
+    if observed is None:
         return None
     is_own = await federation.is_own_did(tx, claim.defendant_did, settings)
     if not is_own or not await federation.speaks_for(tx, shown.peer, claim.complainant_did, settings):
@@ -171,13 +176,14 @@ async def take_paid(
         await federation.count_refusal(tx, shown.peer.id, "settlement_conflict")
         return None
     if known is not None and known.settlement.status is Status.SETTLED:
-        # Its award is not sent again, where it was due since a restore. A receipt of it stays the evidence.
-        evidence = shown.evidence if known.row["outcome"] is None else None
-        await store.write(tx, known.settlement_id, known.settlement, store.Written(outcome=evidence))
+        if observed.is_current:
+            # Its award is not sent again, where it was due since a restore. A receipt of it stays the evidence.
+            evidence = shown.evidence if known.row["outcome"] is None else None
+            await store.write(tx, known.settlement_id, known.settlement, store.Written(outcome=evidence))
         return shown.receipt(known.settlement)
     if known is not None and protocol.is_sent(known.settlement, claim, award):
-        # It is still sent, and the receipt for it is kept as evidence.
-        return shown.receipt(replace(known.settlement, status=Status.SETTLED))
+        # It is still sent. Before its receipt is here and in the chain, a restore would lose what was confirmed, and nothing would show it.
+        return None
     left = protocol.left_to_destroy(None if known is None else known.settlement, award)
     # What was destroyed in part is a transaction of its own.
     already = 0 if known is None else known.settlement.slashed

@@ -87,29 +87,34 @@ async def take_outcome(
 ) -> Settlement | None:
     """Apply the statement of the defendant's registry; a signed slash compensates the complainant in the same commit.
 
-    A statement of before a restore counts for nothing.
+    A statement of before a restore counts for nothing. A late one, which may be of a fork that a restore ended, confirms nothing: a slash in it
+    is compensated, and then shown to its author.
 
     Raises: PeerLimitReached, MintTooLarge, SupplyExhausted: nothing was changed, and the peer is asked again.
     """
     assert peer.spiffe_id is not None
     outcome = confirmation.outcome
-    if not await transfers.observe_in_chain(tx, peer.spiffe_id, confirmation.positions, store.reopen):
+    observed = await transfers.observe_in_chain(tx, peer.spiffe_id, confirmation.positions, store.reopen)
+    if observed is None or not (observed.is_current or outcome.status in protocol.SLASHED_STATES):
         return None
     stored = await store.of_dispute(tx, peer.spiffe_id, Direction.OUTGOING, outcome.claim.dispute_id)
     if stored is None:
         return None
     after = protocol.on_outcome(stored.settlement, outcome)
     if after == stored.settlement:
-        if stored.row["next_at"] is not None and protocol.agrees(after, outcome):
+        is_shown = stored.row["next_at"] is not None
+        if is_shown and observed.is_current and protocol.agrees(after, outcome):
             await store.write(tx, stored.settlement_id, after)
-        elif stored.row["next_at"] is not None and protocol.is_uncollected(after, outcome):
+        elif is_shown and protocol.is_uncollected(after, outcome):
             await store.note_uncollected(tx, stored.settlement_id)
         return after
     owed = Minor(protocol.owed(after)) if after.is_closed else Minor(0)
     reference = f"{ledger.DISPUTE_REFERENCE}{after.claim.dispute_id}"
     due = Owed(after.claim.complainant_did, owed, reference)
     issued = await compensate(tx, peer, due, settings) if owed else None
-    more = store.Written(tx_id=issued, outcome=confirmation.text, compensated=owed or None)
+    more = store.Written(
+        tx_id=issued, outcome=confirmation.text, compensated=owed or None, send=not observed.is_current
+    )
     await store.write(tx, stored.settlement_id, after, more)
     if after.status is Status.SETTLED:
         await store.note_slashed(tx, after.claim.dispute_id, after.slashed)
@@ -131,10 +136,12 @@ class Sent(msgspec.Struct, frozen=True):
 async def take_receipt(tx: Tx, peer: federation.PeerRecord, signed: SignedReceipt, sent: Sent) -> None:
     """The registry that decided the dispute has the outcome, or that of the complainant has the award, which it may have refused.
 
-    Its author may have lost the confirmed text since, where a new epoch began: it is sent again, and confirmed by another receipt.
+    Its author may have lost the confirmed text since, where a new epoch began or more of its chain was seen: it is sent again, and confirmed
+    by another receipt.
     """
     assert peer.spiffe_id is not None
-    if not await transfers.observe_in_chain(tx, peer.spiffe_id, signed.positions, store.reopen):
+    observed = await transfers.observe_in_chain(tx, peer.spiffe_id, signed.positions, store.reopen)
+    if observed is None or not observed.is_current:
         return
     if not await transfers.lock_chain_of_epochs(tx, peer.spiffe_id, sent.positions):
         return

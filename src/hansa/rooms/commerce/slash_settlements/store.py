@@ -45,7 +45,7 @@ _WRITE = """
 UPDATE commerce_settlement SET status = $2, slashed_amount = $3, peer_tx_id = $4, reason = $5, is_closed = $6,
   tx_id = coalesce($7, tx_id), outcome = coalesce($8, outcome), compensated = coalesce($9, compensated),
   decided_at = CASE WHEN status <> $2 THEN clock_timestamp() ELSE decided_at END,
-  next_at = CASE WHEN $6 THEN NULL WHEN $10 THEN clock_timestamp() ELSE next_at END,
+  next_at = CASE WHEN $10 THEN clock_timestamp() WHEN $6 THEN NULL ELSE next_at END,
   tries = CASE WHEN $10 THEN 0 ELSE tries END,
   uncollected_since = CASE WHEN $2 NOT IN ('SLASHED', 'SETTLED') THEN uncollected_since END, amount = $11, compensation = $12
 WHERE settlement_id = $1

@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, federation, journal, ledger
+from hansa.rooms.transfers.crossing import pair_chain
 from hansa.rooms.transfers.crossing.corridor import Corridor
 from hansa.rooms.transfers.crossing.pair_chain import Pair
 from hansa.rooms.transfers.crossing.sent_store import has_doubt
@@ -81,7 +82,7 @@ async def _apply_answer(tx: Tx, corridor: Corridor, pair: Pair, message: Message
     saga = None if stored is None else stored.saga
     inputs = Inputs(
         has_units=await _has_units_again(tx, corridor, saga, message),
-        is_current=pairing.is_current(pair, message),
+        is_current=pair_chain.is_current(pair, message.own),
         is_repeated=message.has_positions,
     )
     move = sagas.on_answer(saga, message, inputs)
@@ -202,7 +203,7 @@ async def _decide(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> _
     if known is None and money is None and message.type is REQUEST[terms.direction]:
         refusal = await _why_refused(tx, corridor, pair, terms)
     has_units = money is None or await _has_units_for(tx, corridor, terms, money)
-    is_current = pairing.is_current(pair, message)
+    is_current = pair_chain.is_current(pair, message.own)
     decided = sagas.decide(known, message, Inputs(refusal, pair.may_decide, has_units, is_current))
     if not decided.is_new:
         return _Taken(pair, decided.answer)

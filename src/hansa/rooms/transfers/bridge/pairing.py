@@ -21,11 +21,6 @@ async def observe(tx: Tx, corridor: Corridor, pair: Pair, message: Message) -> P
     return await reopening.observe(tx, corridor.key, pair, message.positions, corridor.reopened)
 
 
-def is_current(pair: Pair, message: Message) -> bool:
-    """Return whether nothing later was seen of the author's chain; `pair` is the state after the message was observed."""
-    return not message.has_positions or message.own == pair.seen
-
-
 async def record(tx: Tx, peer: str, pair: Pair, entry: str, terms: Terms, *, is_done: bool) -> Pair:
     """Append a decision, or the end of an own saga, to the own chain."""
     grown = pair_chain.append(pair, entry, terms.digest(is_done=is_done))

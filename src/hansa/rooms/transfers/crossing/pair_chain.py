@@ -134,16 +134,27 @@ def is_plausible(pair: Pair, message: Message) -> bool:
 
 
 def is_outdated(pair: Pair, message: Message) -> bool:
-    """Return whether this is a receipt of an earlier epoch of either side, which may have lost the confirmed decision since.
+    """Return whether this is a receipt whose author may have lost the confirmed decision since; `pair`: the state after it was observed."""
+    return message.type is MessageType.RECEIPT and may_be_lost(pair, message.own, message.seen)
 
-    `pair` is the state after the message was observed.
+
+def may_be_lost(pair: Pair, own: Position, seen: Position) -> bool:
+    """Return whether a restore may have ended the state in which an author with these positions signed.
+
+    It did not know of the present epoch of either side yet, or another entry of its chain was seen at this place: one of the two is
+    lost. `pair` is the state after the message was observed.
     """
-    return message.type is MessageType.RECEIPT and is_of_earlier_epoch(pair, message.own, message.seen)
+    is_early = own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
+    is_forked = (own.epoch, own.seq) == (pair.seen.epoch, pair.seen.seq) and own.head != pair.seen.head
+    return is_early or is_forked
 
 
-def is_of_earlier_epoch(pair: Pair, own: Position, seen: Position) -> bool:
-    """Return whether an author with these positions did not know of the present epoch of either side yet."""
-    return own.epoch < pair.seen.epoch or max(seen.epoch, BEGIN.epoch) < pair.own.epoch
+def is_current(pair: Pair, own: Position) -> bool:
+    """Return whether nothing later was seen of the author's chain; `pair`: the state after the message was observed.
+
+    A late message may be of a fork that a restore ended, without an entry to compare. A peer that states no positions is taken at its word.
+    """
+    return own in {NOWHERE, pair.seen}
 
 
 def contradicts(pair: Pair, message: Message, recorded: str | None) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 from uuid import UUID, uuid4
 
+import msgspec
+
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
@@ -51,8 +53,8 @@ async def observe(tx: Tx, peer: str, pair: Pair, positions: Message, reopened: P
         return None
     if observed.resend:
         await reopen(tx, peer, reopened)
-    is_early = pair_chain.is_of_earlier_epoch(observed.pair, positions.own, positions.seen)
-    return None if is_early else observed.pair
+    is_lost = pair_chain.may_be_lost(observed.pair, positions.own, positions.seen)
+    return None if is_lost else observed.pair
 
 
 async def _count_forged(tx: Tx, peer: str) -> None:
@@ -72,9 +74,16 @@ async def lock_chain_of_epochs(tx: Tx, peer: str, positions: Message) -> bool:
     return (pair.own.epoch, pair.seen.epoch) == (positions.own.epoch, positions.seen.epoch)
 
 
-async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: PairReopened) -> bool:
-    """Lock the pair and judge the positions of a message about a decision of a room above; return whether its content counts."""
-    return await observe(tx, peer, await store.lock_pair(tx, peer), positions, reopened) is not None
+class Observed(msgspec.Struct, frozen=True):
+    """Positions of a message whose content counts. `is_current`: nothing later was seen of its author's chain; only then it confirms anything."""
+
+    is_current: bool
+
+
+async def observe_in_chain(tx: Tx, peer: str, positions: Message, reopened: PairReopened) -> Observed | None:
+    """Lock the pair and judge the positions of a message about a decision of a room above; None where its content does not count."""
+    pair = await observe(tx, peer, await store.lock_pair(tx, peer), positions, reopened)
+    return None if pair is None else Observed(pair_chain.is_current(pair, positions.own))
 
 
 async def positions_in_chain(tx: Tx, peer: str) -> Message:
