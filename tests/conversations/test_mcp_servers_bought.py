@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, TextContent
 
+from hansa.rooms.catalogue.pulls import HEALTH_CHECKS
+from tests.conversations.mcp_client import McpClient
 from tests.mcp_servers import McpHost, echo, imported, mcp_host
 from tests.paying import Payments
 from tests.registry import StartRegistry, TestRegistry
+from tests.running_jobs import run_due
 
 
 @dataclass
@@ -132,3 +135,52 @@ async def _nothing_else(shop: Shop) -> None:
         assert "tools/call" in refused["error"]["detail"]
     assert shop.server.heads == []
     assert await shop.payments.balances() == before
+
+
+async def test_tools_of_a_server_are_tools_at_the_address_of_its_agent(start_registry):
+    async with open_shop(start_registry, "modern") as shop:
+        await run_due(shop.registry.runtime, HEALTH_CHECKS)
+
+        async def verified(heads: dict[str, str], arguments: dict[str, Any]) -> CallToolResult:
+            await shop.verify(heads)
+            return await echo(heads, arguments)
+
+        shop.server.call = verified
+        place = f"/mcp/agents/{shop.payments.service.did}"
+        buyer = McpClient(shop.registry, shop.payments.caller.token, place)
+        assert [tool["name"] for tool in await buyer.tools()] == ["echo"]
+        asked = await buyer.done("echo", text="bonjour")
+        assert (asked["status"], asked["price"]) == ("payment_required", "2.5")
+        assert shop.server.heads == []
+        bought = await buyer.done("echo", text="bonjour", hansa_intent=asked["intent"])
+        assert bought["answer"]["result"]["content"] == [{"type": "text", "text": "bonjour"}]
+        assert await shop.payments.balances() == ("97.4875", "102.5")
+        other = await buyer.call("echo", text="salut", hansa_intent=asked["intent"])
+        assert other["structuredContent"]["code"] == "INTENT_OF_OTHER_CALL"
+        (heads,) = shop.server.heads
+        assert "authorization" not in heads
+
+        stranger = McpClient(shop.registry, None, place, headers=shop.registry.elsewhere())
+        required = await stranger.call("echo", text="bonjour")
+        assert required["isError"], required
+        assert required["structuredContent"]["accepts"], required
+
+
+async def test_a_free_tool_of_a_server_is_called_without_an_account(start_registry):
+    async with mcp_host() as server:
+        registry = await start_registry(outgoing_allow_user_hosts=server.place)
+        owner = await registry.developer()
+        interface = {"url": server.url, "protocolBinding": "MCP", "protocolVersion": "2025-11-25"}
+        agent = await owner.agent(name="Echo", supportedInterfaces=[interface])
+        await imported(owner, server.server_json(), agent_did=agent.did)
+        await run_due(registry.runtime, HEALTH_CHECKS)
+        stranger = McpClient(registry, None, f"/mcp/agents/{agent.did}", headers=registry.elsewhere())
+        said = await stranger.done("echo", text="bonjour")
+        assert said["answer"]["result"]["content"] == [{"type": "text", "text": "bonjour"}]
+        assert "x-payment-token" not in server.heads[0]
+
+        async def failed(heads: dict[str, str], arguments: dict[str, Any]) -> CallToolResult:
+            return CallToolResult(content=[TextContent(type="text", text="No.")], is_error=True)
+
+        server.call = failed
+        assert (await stranger.call("echo", text="bonjour"))["isError"]

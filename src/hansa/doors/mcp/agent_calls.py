@@ -26,7 +26,10 @@ PAYMENT_REQUIRED_STATUS, NOT_DELIVERED_STATUS = 402, 502
 
 
 class SkillCall(msgspec.Struct, frozen=True):
-    """Call of a skill of an agent; `takes_message`: its arguments are a message and data, else they are data alone."""
+    """Call of a skill of an agent; `takes_message`: its arguments are a message and data, else they are data alone.
+
+    `is_mcp_tool`: the skill is a tool of the MCP server of the agent, which gets the data as its arguments.
+    """
 
     card: catalogue.Card
     skill_id: str
@@ -34,6 +37,7 @@ class SkillCall(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     takes_message: bool
     is_paid: bool
+    is_mcp_tool: bool
 
     @property
     def payee(self) -> str:
@@ -47,12 +51,32 @@ class SkillCall(msgspec.Struct, frozen=True):
         called = [self.payee, self.skill_id, self.arguments]
         return sha256(msgspec.json.encode(called, order="sorted")).hexdigest()
 
+    @property
+    def data(self) -> Any:
+        """The structured arguments; None for a message without any."""
+        return self.arguments.get("data") if self.takes_message else self.arguments
+
+    @property
+    def tool_call(self) -> commerce.ServiceRequest | None:
+        """The request to the MCP server of the agent; None for a skill that is no tool of one."""
+        if not self.is_mcp_tool:
+            return None
+        return commerce.ServiceRequest(
+            catalogue.CALL_TOOL, {"name": self.skill_id, "arguments": self.data or {}}
+        )
+
     def message(self, interface: commerce.Interface) -> dict[str, Any]:
         """The message that is sent; it names the skill in its metadata."""
         text = self.arguments["message"] if self.takes_message else None
-        data = self.arguments.get("data") if self.takes_message else self.arguments
         named = {"skillId": self.skill_id}
-        return commerce.message_for(interface, uuid4().hex, text, data, metadata=named)
+        return commerce.message_for(interface, uuid4().hex, text, self.data, metadata=named)
+
+    def sent(self, interface: commerce.Interface) -> dict[str, Any]:
+        """What is sent, as `request` or `message` of an order."""
+        call = self.tool_call
+        if interface.is_mcp and call is not None:
+            return {"request": {"method": call.method, "params": call.params}}
+        return {"message": self.message(interface)}
 
 
 async def previewed(exchange: Exchange, call: SkillCall, acting: Any) -> Shaped:
@@ -60,7 +84,7 @@ async def previewed(exchange: Exchange, call: SkillCall, acting: Any) -> Shaped:
     named = inputs.AsAgent.model_validate({"as": acting})
     interface = await _interface_of(exchange, call)
     agent = await exchange.caller.acting(exchange.runtime, named.as_)
-    order = {"target_agent_did": call.payee, "message": call.message(interface)}
+    order = {"target_agent_did": call.payee, **call.sent(interface)}
     preview = await spending.price_call(exchange, agent, order, call.digest)
     if preview.is_error:
         return preview
@@ -91,7 +115,9 @@ async def passed_on(exchange: Exchange, call: SkillCall) -> Shaped:
             except commerce.PaymentInvalid as invalid:
                 return _payment_required(exchange, call, invalid.message)
             headers, token = payment.headers, payment.token
-    request = commerce.ServiceRequest(message=call.message(interface))
+    request = (interface.is_mcp and call.tool_call) or commerce.ServiceRequest(
+        message=call.message(interface)
+    )
     service_call = commerce.ServiceCall(
         interface, request, uuid4().hex, CALL_SECONDS, headers, commerce.TOOLS_AT_ONCE
     )
@@ -107,7 +133,8 @@ async def _interface_of(exchange: Exchange, call: SkillCall) -> commerce.Interfa
     statuses = await runtime.database.query(lambda tx: agents.statuses_of(tx, [payee]))
     if (status := statuses.get(payee)) != ACTIVE:
         raise commerce.PayeeNotAdmitted(f"The agent is {status}.", context={"status": status})
-    return commerce.interface_of(call.card.card_data or {}, runtime.settings.outgoing_allow_user_hosts)
+    allowed = runtime.settings.outgoing_allow_user_hosts
+    return commerce.interface_of(call.card.card_data or {}, allowed, call.tool_call)
 
 
 def _payment_required(

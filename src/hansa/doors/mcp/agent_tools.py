@@ -73,6 +73,7 @@ class AgentTool(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None
     is_paid: bool
     has_principal: bool
+    is_mcp_tool: bool = False
 
     @property
     def scope(self) -> str | None:
@@ -117,7 +118,15 @@ class AgentTool(msgspec.Struct, frozen=True):
         intent = arguments.pop(INTENT, None)
         await self._count(exchange, moves_units=is_governed and intent is not None)
         acting = arguments.pop(ACTING, None) if is_governed and self._takes_acting else None
-        call = SkillCall(self.card, self.skill_id, self.name, arguments, self.schema is None, self.is_paid)
+        call = SkillCall(
+            self.card,
+            self.skill_id,
+            self.name,
+            arguments,
+            self.schema is None,
+            self.is_paid,
+            self.is_mcp_tool,
+        )
         if intent is not None:
             if not is_governed:
                 raise MemberInvalid(f"{INTENT}: this call is not paid under an intent.")
@@ -169,6 +178,7 @@ def _tools_in(card: catalogue.Card, prefix: str, *, has_principal: bool) -> Iter
             schema,
             source != "none",
             has_principal,
+            catalogue.TOOL_TAG in skill.get("tags", ()),
         )
 
 

@@ -10,6 +10,7 @@ from .marks import grade_of
 from .mcp_servers.calling import McpCalls, Reply
 from .mcp_servers.protocol import CALL_TOOL
 from .mcp_servers.server_json import MCP
+from .mcp_servers.tools import TOOL_TAG
 from .mirrors import MirrorResult, mirror_cards
 from .owning import LOCK_AGENT
 from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
@@ -65,6 +66,7 @@ __all__ = [
     "LOCK_AGENT",
     "MCP",
     "ROOM",
+    "TOOL_TAG",
     "AgentKey",
     "Bond",
     "Card",

@@ -3,7 +3,7 @@
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
 from hansa.rooms.commerce.payments.buy_routes import buy_router
-from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service
+from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service, call_tool
 from hansa.rooms.commerce.payments.ending import expire_due_tokens
 from hansa.rooms.commerce.payments.errors import (
     PayeeNotAdmitted,
@@ -97,6 +97,7 @@ __all__ = [
     "begin_within",
     "buy_router",
     "call_service",
+    "call_tool",
     "effective_price",
     "end_by_decision",
     "hot_router",

@@ -98,6 +98,9 @@ def payment_required(
 async def pass_on(runtime: Runtime, call: payments.ServiceCall, token: str | None = None) -> PassedOn:
     """Call an agent and read its answer; `token` is the payment token that the call carries. No transaction is open."""
     try:
+        if call.interface.is_mcp:
+            delivered = await payments.call_tool(runtime.outgoing, call)
+            return PassedOn(delivered, await _receipt(runtime, token, {}))
         answer = await payments.call_service(runtime.outgoing, call)
     except OutgoingTrouble as error:
         unknown = payments.ServiceAnswer(payments.Outcome.UNKNOWN, trouble=error.reason)
