@@ -49,8 +49,13 @@ async def test_the_supply_page_plots_supply_agents_and_volume_over_time(registry
     # The grants of the genesis are no payments.
     assert (day["payments"], day["amount"]) == (2, "20")
     page = ReadPage((await registry.http.get("/supply")).text)
-    assert page.elements.count("figure") == 3
-    assert re.findall(r'<(?:path|rect|circle) class="(line|bar)"', page.html) == ["line", "line", "bar"]
+    assert page.elements.count("figure") == 4
+    assert re.findall(r'<(?:path|rect|circle) class="(line|bar)"', page.html) == [
+        "line",
+        "line",
+        "bar",
+        "bar",
+    ]
     assert page.inline == []
 
 

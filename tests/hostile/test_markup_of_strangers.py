@@ -29,7 +29,15 @@ PUBLIC = (
 )
 OWN = (
     *("", "/card", "/versions", "/versions/1", "/rights", "/approvals", "/capabilities", "/credentials"),
-    *("/end", "/wallet", "/wallet/statement", "/wallet/send", "/wallet/stakes", "/wallet/tokens"),
+    *(
+        "/end",
+        "/wallet",
+        "/wallet/statement",
+        "/wallet/send",
+        "/wallet/receive",
+        "/wallet/stakes",
+        "/wallet/tokens",
+    ),
     *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
 )
 # Pages with a number of their own, as lists link them.

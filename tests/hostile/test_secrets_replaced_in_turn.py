@@ -128,12 +128,12 @@ async def test_a_header_that_does_not_name_the_version_replaces_nothing(route: R
 async def test_a_form_that_was_opened_before_a_replacement_replaces_nothing(
     registry: TestRegistry, owner: TestDeveloper
 ):
-    agent = await owner.agent()
+    agent = await owner.agent(name="Rotated")
     made = await registry.post("/developers/webhooks", json=WEBHOOK, headers=owner.headers)
     hook = f"/account/webhooks/{made.json()['id']}"
     base = f"/account/agents/{agent.did}"
     forms = {
-        f"{base}/rotate-secret": (f"{base}/credentials", {}),
+        f"{base}/rotate-secret": (f"{base}/credentials", {"typed_name": "Rotated"}),
         f"{base}/rotate-signing-key": (f"{base}/credentials", {}),
         f"{hook}/rotate-secret": (hook, {}),
         "/account/recovery-keys": ("/account/recovery-keys", {"password": PASSWORD}),
@@ -153,11 +153,11 @@ async def test_a_form_that_was_opened_before_a_replacement_replaces_nothing(
 
 
 async def test_a_form_without_a_version_replaces_nothing(registry: TestRegistry, owner: TestDeveloper):
-    agent = await owner.agent()
+    agent = await owner.agent(name="Rotated")
     base = f"/account/agents/{agent.did}"
     browser = await BrowserOf(registry).log_in(owner.email)
     await browser.open(f"{base}/credentials")
     fields = [pair for pair in browser.form(f"{base}/rotate-secret").fields if pair[0] != "version"]
-    await browser.post(f"{base}/rotate-secret", fields)
+    await browser.post(f"{base}/rotate-secret", fields, typed_name="Rotated")
     assert browser.page.status_code == 412
     assert (await registry.get("/agents/me", headers=agent.headers)).status_code == 200
