@@ -287,7 +287,13 @@ async def test_a_deletion_that_units_prevent_names_what_holds_them(registry):
     browser = await browser_of(registry, developer)
     await browser.open("/account/deletion")
     assert agent.did in browser.text
-    await browser.send("/account/deletion/request-deletion")
+    assert "What prevents the deletion" in browser.text
+    # No button beside what prevents it; a form that was opened before is refused.
+    request = "/account/deletion/request-deletion"
+    assert request not in browser.text
+    await browser.open("/account/change-password")
+    key = dict(browser.form("/account/change-password").fields)["form_key"]
+    await browser.post(request, form_key=key)
     assert browser.page.status_code == 409
     assert "What prevents the deletion" in browser.text
 
