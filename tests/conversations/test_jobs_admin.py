@@ -26,6 +26,7 @@ KEPT = {
     "federation: read a peer": "the next reading of a peer",
     "health check": "the next visit of a card",
     "people: end connections of an agent": "the end of what an application may do",
+    "namespace proof": "the next check of a namespace",
     "payments: end purchases": "the end of a purchase that is paid",
     "peer cards": "the next reading of a peer",
     "peer enforcement": "suspensions at a peer",

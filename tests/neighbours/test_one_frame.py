@@ -148,7 +148,7 @@ async def test_with_the_frame_away_the_agent_is_created_and_crossing_and_export_
         raise HostUnreachable
 
     with monkeypatch.context() as patch:
-        patch.setattr(federation.did_claims.announcing, "call_peer", away)
+        patch.setattr(federation.did_claims.operator_claims, "call_peer", away)
         await claimed(scene.north)
         assert await refusal(await across(alice, bob.did, "1")) == (503, "DID_NOT_CONFIRMED")
         assert alice.did not in await exported(scene)

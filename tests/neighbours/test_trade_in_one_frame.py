@@ -139,7 +139,7 @@ async def test_a_provider_that_nobody_claimed_is_unknown_and_without_the_frame_t
     nobody = f"did:hansa:{FRAME}:{uuid4()}"
     assert await refusal(await agreed.propose(provider_did=nobody)) == (404, "PROVIDER_UNKNOWN")
     with monkeypatch.context() as patch:
-        patch.setattr(federation.did_claims.announcing, "call_peer", away)
+        patch.setattr(federation.did_claims.operator_claims, "call_peer", away)
         assert await refusal(await agreed.propose()) == (503, "FRAME_SILENT")
     assert (await agreed.propose()).status_code == 201
 
@@ -161,7 +161,7 @@ async def test_a_token_of_which_the_frame_does_not_say_where_its_payee_is_fails_
     paying = Abroad(trade.pair.a.registry, await trade.payer(), await agent_of(trade.pair.b))
     token = await paying.authorized("10")
     with monkeypatch.context() as patch:
-        patch.setattr(federation.did_claims.announcing, "call_peer", away)
+        patch.setattr(federation.did_claims.operator_claims, "call_peer", away)
         settled = await paying.settle(token["token"], wait=0)
         assert settled.json()["status"] == "settling", settled.text
         await resumed(paying)
@@ -253,7 +253,7 @@ async def test_an_operator_that_the_frame_removed_is_refused_by_the_others_until
     assert (await north.peer(south)).is_open
     await frame.database.transaction(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
     with monkeypatch.context() as patch:
-        patch.setattr(operators.roster, "call_peer", away)
+        patch.setattr(operators.frames, "call_peer", away)
         with pytest.raises(PutOff):
             await read_roster(north.registry.runtime)
     assert (await north.peer(south)).is_open
@@ -291,7 +291,7 @@ async def test_without_an_answer_of_the_frame_for_a_day_nothing_new_crosses_betw
         await settle(north, south)
         await frame.database.transaction(lambda tx: remove_peer(tx, None, frame.runtime, SOUTH))
     with monkeypatch.context() as patch:
-        patch.setattr(operators.roster, "call_peer", away)
+        patch.setattr(operators.frames, "call_peer", away)
         for hours, reason in ((23, None), (25, UNKNOWN)):
             aged = "UPDATE federation_peer SET roster_read_at = now() - $1 * interval '1 hour'"
             await run(north, aged, hours)
@@ -318,7 +318,7 @@ async def test_a_quarantine_by_an_administrator_stays_while_the_frame_does_not_a
     await database.transaction(lambda tx: quarantine_peer(tx, None, SOUTH, "It lies."))
     await run(north, "UPDATE federation_peer SET roster_read_at = now() - interval '2 days'")
     with monkeypatch.context() as patch:
-        patch.setattr(operators.roster, "call_peer", away)
+        patch.setattr(operators.frames, "call_peer", away)
         with pytest.raises(PutOff):
             await read_roster(north.registry.runtime)
     assert (await north.peer(trade.pair.b)).quarantine_reason == "It lies."
