@@ -50,7 +50,7 @@ NARROW_NO_BREAK_SPACE = "\u202f"
 _AGES = re.compile(
     rb'(?P<before><time datetime="(?P<moment>[^"]+)" title="[^"]+">)[^<]+ ago(?P<after></time>)', re.ASCII
 )
-# What the macro `party` of parts.html writes, and nothing else does.
+# Place of a name: the macro `party` of parts.html writes it, and nothing else does.
 _UNNAMED = re.compile(rb'<span class="name" data-of="([^"]*)"></span>')
 _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")

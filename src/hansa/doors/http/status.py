@@ -164,7 +164,7 @@ def _health(settings: Settings) -> Health:
 
 
 class JobsQuery(LazyModel):
-    """Which background jobs."""
+    """Filter of background jobs."""
 
     kind: Annotated[str, Field(max_length=80)] | None = Field(default=None, description="Jobs of this kind.")
     state: jobs.State | None = Field(default=None, description="Jobs in this state.")

@@ -72,7 +72,7 @@ class SkillCall(msgspec.Struct, frozen=True):
         return commerce.message_for(interface, uuid4().hex, text, self.data, metadata=named)
 
     def sent(self, interface: commerce.Interface) -> dict[str, Any]:
-        """What is sent, as `request` or `message` of an order."""
+        """The request or the message of an order, under the name that it has there."""
         call = self.tool_call
         if interface.is_mcp and call is not None:
             return {"request": {"method": call.method, "params": call.params}}
