@@ -249,6 +249,8 @@ async def test_mcp_remote_bridges_to_its_own_callback(
     async with running_node(tools, proxy, *arguments, errors=errors, **kept) as client:
         opened = await visit(await printed(errors, f"{base}/oauth/authorize"))
         await consent(opened.page, developer)
+        # Its failure lists the addresses that the browser went to.
+        await opened.page.wait_for_url("http://127.0.0.1:*/oauth/callback?*")
         await expect(opened.page.get_by_text("You may close this window")).to_be_visible()
         started = await asked(client, "initialize", **HANDSHAKE)
         assert started["serverInfo"]["name"] == "hansa"
