@@ -11,8 +11,8 @@ from .errors import AgentOfCaller
 
 async def of_person(tx: Tx, person_id: int, dids: Sequence[str]) -> list[str]:
     """Those of the agents that belong to this developer; an agent of another registry belongs to no developer here."""
-    owners = await store.owners_of(tx, dids)
-    return [did for did in dids if owners.get(did) == person_id]
+    own = await store.readable_among(tx, person_id, dids)
+    return [did for did in dids if did in own]
 
 
 async def require_of_others(tx: Tx, administrator: Developer, dids: Sequence[str]) -> None:

@@ -146,7 +146,7 @@ async def acting_under(tx: Tx, did: str, developer_id: int, grant: Grant) -> Age
     Raises: Unauthorized, where it is not the person's any more, AgentSuspended, AgentRevoked.
     """
     agent = await active_agent(tx, did)
-    if agent.developer_id != developer_id:
+    if agent.owner.right_of(developer_id) is None:
         raise Unauthorized
     return Agent(did, developer_id, agent.roles, agent.permissions, is_governed=True, grant=grant)
 

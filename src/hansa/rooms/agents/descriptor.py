@@ -18,10 +18,11 @@ from .documents import root_router
 from .grants import forget_sites, pay_owed_grants
 from .grants_store import HAS_OWED_GRANT
 from .keys import newest_keys
+from .rights import right_at
 from .routes import router
 from .secret import sign_in
 from .spending import forget_approvals, spent_under_grants
-from .status import REQUIRE_UNBOUND, lock_owner_and_status, owned_among
+from .status import REQUIRE_UNBOUND, lock_right_and_status, readable_among
 
 ROOM = Room(
     name="agents",
@@ -60,8 +61,9 @@ ROOM = Room(
         AGENT_SIGN_IN.filled_with(sign_in),
         LAST_READ_AGENT.filled_with(last_read_agent),
         SPENT_UNDER_GRANTS.filled_with(spent_under_grants),
-        journal.OWNED_AMONG.filled_with(owned_among),
-        catalogue.LOCK_AGENT.filled_with(lock_owner_and_status),
+        journal.OWNED_AMONG.filled_with(readable_among),
+        catalogue.LOCK_AGENT.filled_with(lock_right_and_status),
+        catalogue.AGENT_RIGHT.filled_with(right_at),
         catalogue.AGENT_KEYS.filled_with(newest_keys),
     ),
 )

@@ -173,5 +173,5 @@ def _judge(agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> 
     evaluate(chain, payment.use, roles_count=settings.agent_rbac_mode == "enforce")
     if settings.agent_delegation_mode == "enforce":
         # In the other modes the roles alone were asked, at the door.
-        may_have = lent(chain, agent.developer_id)
+        may_have = lent(chain, agent.owner)
         require_permission(agent, payment.permission, settings.agent_rbac_mode, lent=may_have)

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Right
 
 from .errors import (
     AgentRevoked,
@@ -51,10 +52,10 @@ class Credentials(msgspec.Struct, frozen=True):
     status: str
 
 
-class OwnerAndRoles(msgspec.Struct, frozen=True):
-    """Whose agent it is, and the roles it holds."""
+class HeldAgent(msgspec.Struct, frozen=True):
+    """Right of a developer at an agent, None for none, and the roles of the agent."""
 
-    developer_id: int
+    right: Right | None
     roles: tuple[str, ...]
 
 
@@ -117,17 +118,18 @@ def require_active(status: str) -> None:
         raise AgentRevoked
 
 
-def require_owner(found: OwnerAndRoles | None, developer_id: int) -> None:
-    """Require that the developer owns the agent. Raises: AgentUnknown, NotTheOwner."""
+def require_right(found: HeldAgent | None, right: Right) -> HeldAgent:
+    """Return an agent at which the developer has the right. Raises: AgentUnknown, NotTheOwner."""
     if found is None:
         raise AgentUnknown
-    if found.developer_id != developer_id:
+    if found.right is None or found.right < right:
         raise NotTheOwner
+    return found
 
 
-def require_own(found: OwnerAndRoles | None, developer_id: int) -> OwnerAndRoles:
-    """Return an agent of the developer; one that is unknown and one of another owner have the same answer. Raises: AgentUnknown."""
-    if found is None or found.developer_id != developer_id:
+def require_seen(found: HeldAgent | None, right: Right) -> HeldAgent:
+    """Return an agent at which the developer has the right; an unknown one and one without any right have the same answer. Raises: AgentUnknown."""
+    if found is None or found.right is None or found.right < right:
         raise AgentUnknown
     return found
 

@@ -8,11 +8,13 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import AgentSession, Developer
 from hansa.foundation.plumbing.web.entity_tags import require_version
 from hansa.foundation.values.errors import ReplacedMeanwhile
+from hansa.foundation.values.rights import Right
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import journal
 
 from . import rules, store
 from .errors import AgentRevokedForGood
+from .rights import held_with
 
 
 async def rotate_secret(
@@ -26,7 +28,7 @@ async def rotate_secret(
     Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ReplacedMeanwhile, PreconditionFailed.
     """
     former_number = await store.secret_number_of(tx, did)
-    rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
+    await held_with(tx, developer.id, did, Right.MANAGE)
     require_version(if_match, str(former_number))
     client_id = await store.replace_secret(tx, did, fingerprint(client_secret), former_number)
     if client_id is None and await store.lock_status(tx, did) != "revoked":

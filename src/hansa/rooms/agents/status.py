@@ -15,11 +15,13 @@ from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.rights import Right
 from hansa.rooms import catalogue, journal, ledger
 
 from . import rules, store
 from .errors import AgentSuspended, AgentUnknown
 from .mtls import revoke_mtls
+from .rights import held_with
 from .rules import OwnedAgent
 
 Suspended = Literal["suspended", "already", "revoked", "not_found"]
@@ -99,9 +101,9 @@ async def find_agents(
     return await _currently_named(tx, found), total
 
 
-async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
-    """Those of the DIDs that are agents of the developer, in any status."""
-    return await store.owned_among(tx, developer_id, dids)
+async def readable_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
+    """Those of the DIDs that are agents which the developer may read, in any status."""
+    return await store.readable_among(tx, developer_id, dids)
 
 
 async def page_of_developer(
@@ -117,9 +119,9 @@ async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
     return await store.active_dids_of(tx, developer_id, limit)
 
 
-async def own_agent(tx: Tx, developer_id: int, did: str) -> OwnedAgent:
-    """One agent of a developer, in any status. Raises: AgentUnknown, also for another developer's."""
-    agent = await store.agent_of(tx, developer_id, did)
+async def own_agent(tx: Tx, developer_id: int, did: str, right: Right = Right.READ) -> OwnedAgent:
+    """One agent at which a developer has the right, in any status. Raises: AgentUnknown, also for another developer's."""
+    agent = await store.agent_with(tx, developer_id, did, right)
     if agent is None:
         raise AgentUnknown
     (named,) = await _currently_named(tx, [agent])
@@ -133,9 +135,14 @@ async def record_heartbeat(tx: Tx, did: str) -> datetime | None:
     return heard_at
 
 
-async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
-    """Whose the agent is and its status, which do not change before the transaction ends; None: no such agent here."""
-    return await store.lock_owner_and_status(tx, did)
+async def lock_right_and_status(tx: Tx, developer_id: int, did: str) -> tuple[Right | None, str] | None:
+    """The right of the developer at the agent, and its status, which does not change before the transaction ends; None: no such agent here."""
+    return await store.lock_right_and_status(tx, developer_id, did)
+
+
+async def lock_status(tx: Tx, did: str) -> str | None:
+    """The agent's status, which does not change before the transaction ends; None: no such agent here."""
+    return await store.lock_status(tx, did)
 
 
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
@@ -145,8 +152,7 @@ async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
 
 async def owner_of(tx: Tx, did: str) -> int | None:
     """The developer who created the agent; None: there is no such agent here."""
-    found = await store.find_owner_and_roles(tx, did)
-    return found.developer_id if found else None
+    return await store.owner_of(tx, did)
 
 
 async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
@@ -169,7 +175,7 @@ async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound:
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
     """
-    rules.require_owner(await store.find_owner_and_roles(tx, did), developer.id)
+    await held_with(tx, developer.id, did, Right.END)
     if await store.lock_status(tx, did) == "suspended":
         raise AgentSuspended
     await require_unbound(tx, did)

@@ -10,8 +10,9 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.rights import Right
 
-from .rules import BootstrapToken, Credentials, OwnedAgent, OwnerAndRoles
+from .rules import BootstrapToken, Credentials, HeldAgent, OwnedAgent
 
 # Kept for a day past its end, so that a creation under way never sees its token vanish.
 _FORGET_UNUSED = """
@@ -67,10 +68,16 @@ _OWNED = (
 )
 
 _AGENTS_OF = f"""
-SELECT {_OWNED} FROM agents_agent WHERE developer_id = $1 ORDER BY id LIMIT $2 OFFSET $3
+SELECT {_OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
 """  # noqa: S608
 
-_AGENT_OF = f"SELECT {_OWNED} FROM agents_agent WHERE developer_id = $1 AND did = $2"  # noqa: S608
+_AGENT_OF = f"SELECT {_OWNED} FROM agents_agent a WHERE did = $2 AND agents_right($1, a) >= $3"  # noqa: S608
+
+_FIND_HELD = "SELECT agents_right($1, a) AS level, a.roles FROM agents_agent a WHERE a.did = $2"
+
+_LOCK_RIGHT_AND_STATUS = """
+SELECT agents_right($1, a) AS level, a.status FROM agents_agent a WHERE a.did = $2 FOR NO KEY UPDATE
+"""
 
 _FOUND = """
 FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) > 0)
@@ -209,10 +216,16 @@ async def find_secret(tx: Tx, did: str) -> Secret:
     return Secret(**row)
 
 
-async def find_owner_and_roles(tx: Tx, did: str) -> OwnerAndRoles | None:
-    """Return the owner of an agent and its roles, or None for an unknown DID."""
-    row = await tx.fetchrow("SELECT developer_id, roles FROM agents_agent WHERE did = $1", did)
-    return OwnerAndRoles(row["developer_id"], tuple(row["roles"])) if row else None
+async def find_held(tx: Tx, developer_id: int, did: str) -> HeldAgent | None:
+    """Return the right of a developer at an agent and the agent's roles, or None for an unknown DID."""
+    row = await tx.fetchrow(_FIND_HELD, developer_id, did)
+    return HeldAgent(_right(row["level"]), tuple(row["roles"])) if row else None
+
+
+async def owner_of(tx: Tx, did: str) -> int | None:
+    """The developer who created an agent, or None for an unknown DID."""
+    owner: int | None = await tx.fetchval("SELECT developer_id FROM agents_agent WHERE did = $1", did)
+    return owner
 
 
 async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
@@ -247,10 +260,13 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
-async def owned_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
-    """Those of the DIDs that are agents of the developer, in any status."""
+async def readable_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
+    """Those of the DIDs that are agents which the developer may read, in any status."""
     rows = await tx.fetch(
-        "SELECT did FROM agents_agent WHERE developer_id = $1 AND did = ANY($2)", developer_id, list(dids)
+        "SELECT did FROM agents_agent a WHERE did = ANY($2) AND agents_right($1, a) >= $3",
+        developer_id,
+        list(dids),
+        Right.READ,
     )
     return frozenset(row["did"] for row in rows)
 
@@ -271,12 +287,10 @@ async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
-async def lock_owner_and_status(tx: Tx, did: str) -> tuple[int, str] | None:
-    """The agent's developer and status, locked until the transaction ends, or None for an unknown DID."""
-    row = await tx.fetchrow(
-        "SELECT developer_id, status FROM agents_agent WHERE did = $1 FOR NO KEY UPDATE", did
-    )
-    return None if row is None else (row["developer_id"], row["status"])
+async def lock_right_and_status(tx: Tx, developer_id: int, did: str) -> tuple[Right | None, str] | None:
+    """The right of a developer at an agent, and its status; the agent stays locked. None for an unknown DID."""
+    row = await tx.fetchrow(_LOCK_RIGHT_AND_STATUS, developer_id, did)
+    return None if row is None else (_right(row["level"]), row["status"])
 
 
 async def write_status(tx: Tx, did: str, status: str) -> None:
@@ -293,14 +307,14 @@ async def write_revoked(tx: Tx, did: str) -> None:
 
 async def count_agents_of(tx: Tx, developer_id: int) -> int:
     """How many agents a developer ever created."""
-    count: int = await tx.fetchval("SELECT count(*) FROM agents_agent WHERE developer_id = $1", developer_id)
+    count: int = await tx.fetchval("SELECT count(*) FROM agents_owned($1)", developer_id)
     return count
 
 
 async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
     """The DIDs of the newest active agents of a developer."""
     rows = await tx.fetch(
-        "SELECT did FROM agents_agent WHERE developer_id = $1 AND status = 'active' ORDER BY id DESC LIMIT $2",
+        "SELECT did FROM agents_owned($1) WHERE status = 'active' ORDER BY id DESC LIMIT $2",
         developer_id,
         limit,
     )
@@ -315,9 +329,9 @@ async def agents_of(
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]
 
 
-async def agent_of(tx: Tx, developer_id: int, did: str) -> OwnedAgent | None:
-    """An agent of a developer, in any status."""
-    row = await tx.fetchrow(_AGENT_OF, developer_id, did)
+async def agent_with(tx: Tx, developer_id: int, did: str, right: Right) -> OwnedAgent | None:
+    """An agent at which a developer has the right, in any status."""
+    row = await tx.fetchrow(_AGENT_OF, developer_id, did, right)
     return OwnedAgent(**{**row, "roles": tuple(row["roles"])}) if row else None
 
 
@@ -328,3 +342,7 @@ async def find_agents(
     rows = await tx.fetch(_FIND, text, status, limit, offset)
     total: int = await tx.fetchval(f"SELECT count(*) {_FOUND}", text, status)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows], total
+
+
+def _right(level: int) -> Right | None:
+    return Right(level) if level else None

@@ -1,6 +1,7 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
 from .bonds import show_bond
+from .card_rights import AGENT_RIGHT, CardReader
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
@@ -60,6 +61,7 @@ from .versions.records import CardVersion, Replaced
 
 __all__ = [
     "AGENT_KEYS",
+    "AGENT_RIGHT",
     "CALL_TOOL",
     "CARD_STATE",
     "LOCAL_ORIGIN",
@@ -73,6 +75,7 @@ __all__ = [
     "CardEdit",
     "CardInvalid",
     "CardName",
+    "CardReader",
     "CardRevoked",
     "CardUnknown",
     "CardVersion",

@@ -8,6 +8,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import card_visits_total, peer_acts_total
 from hansa.rooms import federation
 
+from .card_rights import AGENT_RIGHT
 from .exports import router as exports_router
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
 from .mcp_servers import import_router, servers_router
@@ -119,7 +120,7 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, LOCK_AGENT),
+    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),

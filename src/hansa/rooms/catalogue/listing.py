@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 
 from . import cursor, rules, store
 from .card_conditions import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
+from .card_rights import owned_by
 from .changes import Followed, list_changes
 from .cursor import ChangesCursor, ListingCursor
 from .errors import OwnerUnknown, UnlistedRefused
@@ -96,7 +97,7 @@ def _visible(filters: Filters) -> Conditions:
     if filters.owned_only:
         if filters.owner is None:
             raise OwnerUnknown
-        return EVERY_CARD.having("developer_id = {0}", filters.owner)
+        return EVERY_CARD.having(owned_by("{0}"), filters.owner)
     if filters.include_unlisted:
         return EVERY_CARD.having("status = 'active'")
     return EVERY_CARD.having("NOT unlisted AND status = 'active'", by_class=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Owner
 
 from .rules import Findable
 
@@ -76,6 +77,11 @@ class Card(msgspec.Struct, frozen=True):
     tools_checked_at: datetime | None
     namespace_verified_at: datetime | None
     card_data: dict[str, Any] | None = None
+
+    @property
+    def owner(self) -> Owner | None:
+        """The owner of the card; None for the card of another registry."""
+        return None if self.developer_id is None else Owner(self.developer_id)
 
     @property
     def is_unverified_server(self) -> bool:

@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .card_conditions import Conditions
+from .card_rights import owned_by
 from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard
 
 SEARCH_SECONDS = 5
@@ -91,12 +92,12 @@ _NAMES_BY_DID = """
 SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND NOT is_erased ORDER BY source_registry IS NULL
 """
 
-_OTHERS_OF_OWNER = """
+_OTHERS_OF_OWNER = f"""
 SELECT did, id AS card_id, name FROM catalogue_card
-WHERE developer_id = $1 AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
+WHERE {owned_by("$1")} AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
   AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
 ORDER BY id DESC LIMIT $3
-"""
+"""  # noqa: S608
 
 _COUNT_CLASSES = """
 SELECT coalesce(sum(cards), 0)::bigint

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access import SignedInPerson
-from hansa.foundation.plumbing.process.runtime import Db
+from hansa.doors.console.access import SignedIn, SignedInPerson
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 
@@ -22,7 +22,8 @@ VERSION_MAX = 2**31 - 1
 async def show_versions(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The versions of the card, the newest first."""
     agent = await own_agent(db, person, did)
-    found = await db.read(lambda tx: catalogue.history_of(tx, did, person.developer.id))
+    reader = _reader(request, person)
+    found = await db.read(lambda tx: catalogue.history_of(tx, did, reader))
     return agent_page(request, "own_agents/versions.html", person, agent, versions=found)
 
 
@@ -36,7 +37,7 @@ async def show_version(
 ) -> HTMLResponse:
     """Show one version, and its changes."""
     agent = await own_agent(db, person, did)
-    reader = person.developer.id
+    reader = _reader(request, person)
     found = await db.read(lambda tx: catalogue.version_of(tx, did, version, reader))
     try:
         before = await db.read(lambda tx: catalogue.version_of(tx, did, version - 1, reader))
@@ -52,3 +53,7 @@ async def show_version(
         lines=lines,
         text=text_of(found.card_data),
     )
+
+
+def _reader(request: Request, person: SignedIn) -> catalogue.CardReader:
+    return catalogue.CardReader(person.developer.id, catalogue.AGENT_RIGHT.of(runtime_of(request)))

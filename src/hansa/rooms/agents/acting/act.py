@@ -9,9 +9,11 @@ from hansa.foundation.plumbing.keys.tokens import TokenIssuer, TokenKind
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.plumbing.web.limits import Limit
+from hansa.foundation.values.rights import Right
 from hansa.rooms import journal
-from hansa.rooms.agents.rules import require_active, require_owner, session_of
-from hansa.rooms.agents.store import find_owner_and_roles, find_secret
+from hansa.rooms.agents.rights import held_with
+from hansa.rooms.agents.rules import require_active, session_of
+from hansa.rooms.agents.store import find_secret
 
 LIFETIME = timedelta(minutes=15)
 ACT_TOKENS = Limit("act-token", 60)
@@ -30,7 +32,7 @@ async def act_as(tx: Tx, developer: Developer, did: str) -> Acting:
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
     """
-    require_owner(await find_owner_and_roles(tx, did), developer.id)
+    await held_with(tx, developer.id, did, Right.OPERATE)
     secret = await find_secret(tx, did)
     require_active(secret.status)
     actor = f"developer:{developer.id}"

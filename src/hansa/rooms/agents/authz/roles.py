@@ -5,10 +5,10 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Right
 from hansa.rooms.agents.errors import AgentRevokedForGood
-from hansa.rooms.agents.rules import require_own, require_owner
+from hansa.rooms.agents.rights import held_with, seen_with
 from hansa.rooms.agents.spending import SpendPolicy, policy_of, put_policy, widens
-from hansa.rooms.agents.store import find_owner_and_roles
 
 from . import store
 
@@ -36,7 +36,7 @@ async def grant_role(tx: Tx, developer: Developer, did: str, role: str) -> tuple
 
     Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood.
     """
-    require_owner(await find_owner_and_roles(tx, did), developer.id)
+    await held_with(tx, developer.id, did, Right.MANAGE)
     roles = await store.add_role(tx, did, role)
     if roles is None:
         raise AgentRevokedForGood
@@ -45,7 +45,7 @@ async def grant_role(tx: Tx, developer: Developer, did: str, role: str) -> tuple
 
 async def authz_of(tx: Tx, developer: Developer, did: str) -> Authz:
     """The rights of an own agent. Raises: AgentUnknown."""
-    roles = require_own(await find_owner_and_roles(tx, did), developer.id).roles
+    roles = (await seen_with(tx, developer.id, did, Right.READ)).roles
     policy, spent_today = await policy_of(tx, did)
     return Authz(roles, policy, spent_today)
 
@@ -55,7 +55,7 @@ async def replace_authz(tx: Tx, developer: Developer, did: str, new: NewAuthz) -
 
     Raises: AgentUnknown, NotTheOwner, AgentRevokedForGood, ScopeMissing for a replacement that widens.
     """
-    require_owner(await find_owner_and_roles(tx, did), developer.id)
+    await held_with(tx, developer.id, did, Right.MANAGE)
     # The row of the agent is locked first: two replacements at once do not mix, and the comparison stays true.
     held = await store.lock_roles(tx, did)
     if held is None:

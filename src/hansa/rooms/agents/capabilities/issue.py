@@ -14,9 +14,9 @@ import msgspec
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
+from hansa.foundation.values.rights import Right
 from hansa.foundation.values.secrets import fingerprint, new_hex
-from hansa.rooms.agents.rules import require_own
-from hansa.rooms.agents.store import find_owner_and_roles
+from hansa.rooms.agents.rights import seen_with
 
 from . import rules, store
 from .errors import CapabilityAbsent, HolderUnknown
@@ -112,5 +112,5 @@ async def own_capabilities(tx: Tx, did: str) -> Sequence[Chain]:
 
 async def delegations(tx: Tx, developer: Developer, did: str) -> Sequence[Chain]:
     """The capabilities that an own agent issued or holds, the newest first. Raises: AgentUnknown."""
-    require_own(await find_owner_and_roles(tx, did), developer.id)
+    await seen_with(tx, developer.id, did, Right.READ)
     return await store.chains_of(tx, did)

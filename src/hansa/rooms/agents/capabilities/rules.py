@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.rights import Owner
 from hansa.foundation.values.roles import permissions_of
 
 from .errors import (
@@ -54,7 +55,7 @@ class Capability(msgspec.Struct, frozen=True):
     parent_id: UUID | None
     depth: int
     issuer_did: str
-    issuer_developer: int
+    issuer_owner: Owner
     issuer_is_active: bool
     issuer_roles: tuple[str, ...]
     holder_did: str | None
@@ -160,12 +161,12 @@ def evaluate(chain: Chain, use: Use, *, roles_count: bool) -> None:
         )
 
 
-def lent(chain: Chain, developer_id: int) -> frozenset[str]:
+def lent(chain: Chain, owner: Owner) -> frozenset[str]:
     """The permissions that an agent has from the capability beside those of its roles.
 
     Only agents of one owner lend each other permissions: only an owner decides on the permissions of its agent.
     """
-    if chain.root.issuer_developer != developer_id:
+    if chain.root.issuer_owner != owner:
         return frozenset()
     return frozenset(chain.leaf.terms.permissions)
 

@@ -13,6 +13,7 @@ import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Owner
 
 from .rules import Capability, Chain, Terms
 
@@ -198,7 +199,8 @@ def _capability(row: asyncpg.Record) -> Capability:
         max_uses=members.pop("max_uses"),
     )
     roles = tuple(members.pop("issuer_roles"))
-    return Capability(**members, issuer_roles=roles, terms=terms)
+    owner = Owner(members.pop("issuer_developer"))
+    return Capability(**members, issuer_owner=owner, issuer_roles=roles, terms=terms)
 
 
 def _listed(values: Iterable[str] | None) -> list[str] | None:

@@ -7,9 +7,9 @@ from hansa.foundation.events import SpendApprovalRequested
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount
+from hansa.foundation.values.rights import Right
 from hansa.rooms import journal
-from hansa.rooms.agents.rules import require_own
-from hansa.rooms.agents.store import find_owner_and_roles
+from hansa.rooms.agents.rights import seen_with
 
 from . import rules, store
 from .errors import ApprovalDecided, ApprovalInBrowser, ApprovalUnknown
@@ -77,7 +77,7 @@ async def approvals_of(
     tx: Tx, developer: Developer, did: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[Sequence[Approval], int]:
     """A page of the approvals of an own agent, newest first, and how many there are. Raises: AgentUnknown."""
-    require_own(await find_owner_and_roles(tx, did), developer.id)
+    await seen_with(tx, developer.id, did, Right.READ)
     return await store.approvals(tx, did, status, limit=limit, offset=offset)
 
 
@@ -114,7 +114,7 @@ async def decide(
 
     Raises: AgentUnknown, ApprovalUnknown, ApprovalDecided, ApprovalInBrowser.
     """
-    require_own(await find_owner_and_roles(tx, did), developer.id)
+    await seen_with(tx, developer.id, did, Right.MANAGE)
     status = "approved" if is_approved else "denied"
     decided = await store.decide_approval(tx, did, approval_id, status, in_browser=in_browser)
     if decided is not None:

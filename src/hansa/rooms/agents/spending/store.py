@@ -13,6 +13,7 @@ import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Right
 
 from .rules import Approval, Spending, SpendPolicy
 
@@ -98,18 +99,17 @@ ORDER BY p.created_at DESC, p.id LIMIT 1 FOR UPDATE OF p
 
 _OF_OWNER = f"""
 SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
-WHERE a.developer_id = $1 AND p.id = $2
+WHERE p.id = $2 AND agents_right($1, a) >= $3
 """  # noqa: S608
 
 _INBOX = f"""
-SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
-WHERE a.developer_id = $1
+SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_owned($1) a ON a.id = p.agent_id
 ORDER BY (p.status = 'pending' AND p.expires_at > clock_timestamp()) DESC, p.created_at DESC, p.id LIMIT $2
 """  # noqa: S608
 
 _COUNT_INBOX = """
-SELECT count(*) FROM agents_spend_approval p JOIN agents_agent a ON a.id = p.agent_id
-WHERE a.developer_id = $1 AND p.status = 'pending' AND p.expires_at > clock_timestamp()
+SELECT count(*) FROM agents_spend_approval p JOIN agents_owned($1) a ON a.id = p.agent_id
+WHERE p.status = 'pending' AND p.expires_at > clock_timestamp()
 """
 
 _USE_APPROVAL = """
@@ -296,8 +296,8 @@ async def find_approval(tx: Tx, did: str, approval_id: UUID) -> Approval | None:
 
 
 async def approval_of_owner(tx: Tx, developer_id: int, approval_id: UUID) -> tuple[str, Approval] | None:
-    """An approval of an agent of this developer, with the DID; takes no lock."""
-    row = await tx.fetchrow(_OF_OWNER, developer_id, approval_id)
+    """An approval of an agent that this developer manages, with the DID; takes no lock."""
+    row = await tx.fetchrow(_OF_OWNER, developer_id, approval_id, Right.MANAGE)
     if row is None:
         return None
     columns = dict(row)

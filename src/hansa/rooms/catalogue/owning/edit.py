@@ -7,9 +7,10 @@ import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.rights import Right
 from hansa.rooms.catalogue import rules
 from hansa.rooms.catalogue.changed_format import with_changed_format
-from hansa.rooms.catalogue.errors import CardNotYours, CardRevoked, CardUnknown
+from hansa.rooms.catalogue.errors import CardRevoked, CardUnknown
 from hansa.rooms.catalogue.form import CheckedCard, check_card
 from hansa.rooms.catalogue.reading import card_numbered
 from hansa.rooms.catalogue.records import Card
@@ -46,7 +47,7 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
 
     Raises: as `_own_card`, and CardRevoked, CardInvalid, CardSignatureRefused, HumanReadableIdTaken, QuotaReached.
     """
-    card = await _own_card(tx, editor, ownership)
+    card = await _own_card(tx, editor, ownership, Right.OPERATE)
     if edit.card_data is None and edit.is_active is None:
         return card
     if edit.card_data is not None:
@@ -74,7 +75,7 @@ def preview_edit(card: Card, card_data: Any) -> CheckedCard:
 
 async def list_or_unlist(tx: Tx, editor: Editor, ownership: Ownership, *, unlisted: bool) -> Card:
     """Show the card in listings and searches, or hide it there. Raises: as `_own_card`, and CardRevoked."""
-    card = await _own_card(tx, editor, ownership)
+    card = await _own_card(tx, editor, ownership, Right.MANAGE)
     _require_not_revoked(card)
     await store.set_unlisted(tx, card.card_id, unlisted=unlisted)
     return await card_numbered(tx, card.card_id)
@@ -82,19 +83,18 @@ async def list_or_unlist(tx: Tx, editor: Editor, ownership: Ownership, *, unlist
 
 async def delete_card(tx: Tx, editor: Editor, ownership: Ownership) -> None:
     """Switch the card off; a revoked one is off already. Raises: as `_own_card`."""
-    card = await _own_card(tx, editor, ownership)
+    card = await _own_card(tx, editor, ownership, Right.OPERATE)
     await store.set_active(tx, card.card_id, is_active=False)
 
 
-async def _own_card(tx: Tx, editor: Editor, ownership: Ownership) -> Card:
-    """The editor's card, locked. Raises: DeveloperSuspended, CardUnknown, CardNotYours, PreconditionFailed."""
+async def _own_card(tx: Tx, editor: Editor, ownership: Ownership, right: Right) -> Card:
+    """The card, locked, at which the editor has the right. Raises: DeveloperSuspended, CardUnknown, CardNotYours, PreconditionFailed."""
     await ownership.require_not_suspended(tx, editor.developer_id)
     number = await store.lock_card(tx, rules.card_key(editor.key))
     if number is None:
         raise CardUnknown
     card = await card_numbered(tx, number)
-    if card.developer_id != editor.developer_id:
-        raise CardNotYours
+    await ownership.require_right(tx, card, editor.developer_id, right)
     editor.precondition(card)
     return card
 

@@ -10,10 +10,13 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.values.errors import DeveloperSuspended
-from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours
+from hansa.foundation.values.rights import Right
+from hansa.rooms.catalogue.card_rights import AGENT_RIGHT, CardReader, RightAt
+from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours, CardNotYours
+from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKeys
 
-OwnerAndStatus: TypeAlias = tuple[int, str]
+RightAndStatus: TypeAlias = tuple[Right | None, str]
 
 
 class Ownership(msgspec.Struct, frozen=True):
@@ -21,8 +24,11 @@ class Ownership(msgspec.Struct, frozen=True):
 
     is_suspended: Callable[[Tx, int], Awaitable[bool]]
     """Whether the developer is suspended, or the account closed."""
-    lock_agent: Callable[[Tx, str], Awaitable[OwnerAndStatus | None]]
-    """Whose the agent is and its status; None where no agent of this registry has the DID."""
+    lock_agent: Callable[[Tx, int, str], Awaitable[RightAndStatus | None]]
+    """The right of the developer at the agent, and its status; None where no agent of this registry has the DID."""
+
+    right_at: RightAt
+    """The right of the developer at the agent."""
 
     newest_keys: AgentKeys
     """With which an agent signs its card itself."""
@@ -33,23 +39,35 @@ class Ownership(msgspec.Struct, frozen=True):
             raise DeveloperSuspended
 
     async def require_active_agent(self, tx: Tx, did: str, developer_id: int) -> None:
-        """The agent is the developer's own, and active. Raises: AgentNotHere, AgentNotYours, AgentNotActive."""
-        found = await self.lock_agent(tx, did)
+        """The developer may change the card of the agent, which is active. Raises: AgentNotHere, AgentNotYours, AgentNotActive."""
+        found = await self.lock_agent(tx, developer_id, did)
         if found is None:
             raise AgentNotHere
-        owner, status = found
-        if owner != developer_id:
+        right, status = found
+        if right is None or right < Right.OPERATE:
             raise AgentNotYours
         if status != "active":
             raise AgentNotActive
 
+    async def require_right(self, tx: Tx, card: Card, developer_id: int, right: Right) -> None:
+        """Raises: CardNotYours, where the developer has not this right at the card."""
+        if not await CardReader(developer_id, self.right_at).may(tx, card, right):
+            raise CardNotYours
 
-LOCK_AGENT: Slot[Callable[[Tx, str], Awaitable[OwnerAndStatus | None]]] = Slot("catalogue: owner of an agent")
+
+LOCK_AGENT: Slot[Callable[[Tx, int, str], Awaitable[RightAndStatus | None]]] = Slot(
+    "catalogue: right at a locked agent"
+)
 
 
 def ownership_in(runtime: Runtime) -> Ownership:
     """Return the slots that the rooms above fill in this process."""
-    return Ownership(IS_DEVELOPER_SUSPENDED.of(runtime), LOCK_AGENT.of(runtime), AGENT_KEYS.of(runtime))
+    return Ownership(
+        IS_DEVELOPER_SUSPENDED.of(runtime),
+        LOCK_AGENT.of(runtime),
+        AGENT_RIGHT.of(runtime),
+        AGENT_KEYS.of(runtime),
+    )
 
 
 async def _ownership_of(request: Request) -> Ownership:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.page_states import PageState
+from hansa.rooms.catalogue.card_rights import owned_by
 from hansa.rooms.catalogue.signatures import TOMBSTONE_TIME
 
 _OWN = "source_registry IS NULL AND is_active AND NOT unlisted AND status = 'active'"
@@ -39,7 +40,7 @@ def others_state(limit: int) -> PageState:
     return PageState(f"""
 SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
   SELECT o.xmin::text AS row_version FROM catalogue_card o
-  WHERE o.developer_id = c.developer_id AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
+  WHERE o.{owned_by("c.developer_id")} AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
   ORDER BY o.id DESC LIMIT {limit}) other
 WHERE c.did = asked.did
 """)  # noqa: S608

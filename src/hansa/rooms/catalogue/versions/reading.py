@@ -3,6 +3,8 @@
 from datetime import datetime
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.rights import Right
+from hansa.rooms.catalogue.card_rights import CardReader
 from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 from hansa.rooms.catalogue.reading import card_of
 from hansa.rooms.catalogue.records import Card
@@ -11,15 +13,15 @@ from . import store
 from .records import CardVersion
 
 
-async def history_of(tx: Tx, key: str, reader: int | None) -> list[CardVersion]:
+async def history_of(tx: Tx, key: str, reader: CardReader | None) -> list[CardVersion]:
     """The versions of the card with that UUID, DID or number, the newest first. Raises: CardUnknown.
 
-    `reader` is the id of the developer asking, or None.
+    `reader` is the developer asking, or None.
     """
     return await store.history(tx, (await _readable_card(tx, key, reader)).card_id)
 
 
-async def version_of(tx: Tx, key: str, version: int, reader: int | None) -> CardVersion:
+async def version_of(tx: Tx, key: str, version: int, reader: CardReader | None) -> CardVersion:
     """One version of that card, with its document. Raises: CardUnknown, CardVersionUnknown."""
     found = await store.one_version(tx, (await _readable_card(tx, key, reader)).card_id, version)
     if found is None:
@@ -32,9 +34,8 @@ async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion
     return await store.version_at(tx, did, timestamp)
 
 
-async def _readable_card(tx: Tx, key: str, reader: int | None) -> Card:
+async def _readable_card(tx: Tx, key: str, reader: CardReader | None) -> Card:
     card = await card_of(tx, key)
-    is_owner = reader is not None and card.developer_id == reader
-    if card.is_withdrawn and not is_owner:
+    if card.is_withdrawn and not (reader and await reader.may(tx, card, Right.READ)):
         raise CardUnknown
     return card

@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import CREDENTIAL_OPTIONAL, Developer, maybe_developer_holding
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.rooms.catalogue.card_rights import AGENT_RIGHT, CardReader, RightAt
 from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 
 from .reading import history_of, version_of
@@ -16,7 +17,16 @@ from .schemas import CardVersionOut, CardVersionsOut, CardVersionWithDataOut
 
 VERSION_MAX = 2**31 - 1
 
-MaybeReader = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+MaybeDeveloper = Annotated[Developer | None, maybe_developer_holding("cards:read")]
+
+
+async def _reader(
+    developer: MaybeDeveloper, right_at: Annotated[RightAt, Depends(AGENT_RIGHT.given)]
+) -> CardReader | None:
+    return CardReader(developer.id, right_at) if developer else None
+
+
+Reader = Annotated[CardReader | None, Depends(_reader)]
 
 router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=[Depends(within_read_limit)])
 
@@ -24,16 +34,16 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute, dependencies=
 @router.get(
     "/agent-cards/{card_id}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown)
 )
-async def read_versions(reader: MaybeReader, db: Db, card_id: str) -> CardVersionsOut:
+async def read_versions(reader: Reader, db: Db, card_id: str) -> CardVersionsOut:
     """The versions of a card. Only its owner can read those of a withdrawn card, others receive 404."""
-    found = await db.read(lambda tx: history_of(tx, card_id, _id_of(reader)))
+    found = await db.read(lambda tx: history_of(tx, card_id, reader))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
 
 @router.get("/agents/{did}/versions", openapi_extra=CREDENTIAL_OPTIONAL, responses=problems(CardUnknown))
-async def read_versions_of_agent(reader: MaybeReader, db: Db, did: str) -> CardVersionsOut:
+async def read_versions_of_agent(reader: Reader, db: Db, did: str) -> CardVersionsOut:
     """The versions of an agent's card."""
-    found = await db.read(lambda tx: history_of(tx, did, _id_of(reader)))
+    found = await db.read(lambda tx: history_of(tx, did, reader))
     return CardVersionsOut(versions=[CardVersionOut.of(version) for version in found])
 
 
@@ -43,12 +53,8 @@ async def read_versions_of_agent(reader: MaybeReader, db: Db, did: str) -> CardV
     responses=problems(CardUnknown, CardVersionUnknown),
 )
 async def read_version(
-    reader: MaybeReader, db: Db, card_id: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
+    reader: Reader, db: Db, card_id: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
 ) -> CardVersionWithDataOut:
     """One version of a card's document; that of a withdrawn card only for its owner."""
-    found = await db.read(lambda tx: version_of(tx, card_id, version, _id_of(reader)))
+    found = await db.read(lambda tx: version_of(tx, card_id, version, reader))
     return CardVersionWithDataOut.of(found)
-
-
-def _id_of(reader: Developer | None) -> int | None:
-    return reader.id if reader else None

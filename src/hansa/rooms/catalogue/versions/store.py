@@ -10,6 +10,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.canonical import digest
+from hansa.rooms.catalogue.card_rights import owned_by
 from hansa.rooms.catalogue.rules import Findable
 
 from .records import CardVersion, Source, StoredDocument
@@ -57,7 +58,7 @@ _ERASE_HIDDEN = _ERASE.format(
       AND hidden_since < now() - make_interval(days => $1) ORDER BY hidden_since LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED"""
 )
 
-_ERASE_OF_DEVELOPER = _ERASE.format(which="SELECT id FROM catalogue_card WHERE developer_id = $1")
+_ERASE_OF_DEVELOPER = _ERASE.format(which=f"SELECT id FROM catalogue_card WHERE {owned_by('$1')}")  # noqa: S608
 
 _HISTORY = """
 SELECT version, source, valid_from AS changed_at, card_hash, NULL::json AS card_data

@@ -75,10 +75,10 @@ def judge_acceptance(contract: Contract, did: str) -> Move | None:
 async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:
     """The agent may accept now; the ledger id of its registry, None where that is this one."""
     # Locked, so that the agent does not end while the contract binds it. What is an agent here needs no other question.
-    owned = await agents.lock_owner_and_status(tx, did)
-    if owned is None and await transfers.is_foreign(tx, did, settings):
+    status = await agents.lock_status(tx, did)
+    if status is None and await transfers.is_foreign(tx, did, settings):
         return (await transfers.require_reachable(tx, did, settings)).ledger_id
-    if owned is None or owned[1] != "active":
+    if status != "active":
         raise Forbidden("The agent is not active.")
     return None
 

@@ -31,7 +31,7 @@ async def _end(tx: Tx, developer_id: int) -> None:
     """Raises: AgentHasContracts."""
     for agent in await agents.of_developer(tx, developer_id):
         # Locked, so that it makes no contract before it ends.
-        await agents.lock_owner_and_status(tx, agent.did)
+        await agents.lock_status(tx, agent.did)
         await require_unbound(tx, agent.did)
 
 

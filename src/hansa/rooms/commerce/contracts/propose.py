@@ -42,8 +42,8 @@ async def propose(
         rules.require_ahead(terms, await clock.now(tx))
     abroad = await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
-    owned = await agents.lock_owner_and_status(tx, agent.did)
-    if owned is None or owned[1] != "active":
+    status = await agents.lock_status(tx, agent.did)
+    if status != "active":
         raise Forbidden("The agent is not active.")
     count, now = (await store.open_proposals_of(tx, [agent.did]))[agent.did]
     if count >= rules.OPEN_PROPOSALS_MAX:

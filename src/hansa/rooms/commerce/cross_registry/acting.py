@@ -87,8 +87,8 @@ async def read_abroad(
 
 async def _begin(tx: Tx, peer: federation.PeerRecord, did: str, contract_id: int) -> _Accepting:
     # Locked, so that the agent does not end while the contract binds it.
-    owned = await agents.lock_owner_and_status(tx, did)
-    if owned is None or owned[1] != "active":
+    status = await agents.lock_status(tx, did)
+    if status != "active":
         raise Forbidden("The agent is not active.")
     assert peer.ledger_id is not None
     key = _key(peer, did, contract_id)

@@ -102,10 +102,10 @@ async def _lock_parties(tx: Tx, complaint: Complaint, settings: Settings) -> Non
             if await transfers.peer_of(tx, did, settings) is None:
                 raise DefendantUnknown
             continue
-        owned = await agents.lock_owner_and_status(tx, did)
-        if owned is None and did == complaint.defendant_did:
+        status = await agents.lock_status(tx, did)
+        if status is None and did == complaint.defendant_did:
             raise DefendantUnknown
-        if did == complaint.complainant_did and (owned is None or owned[1] != "active"):
+        if did == complaint.complainant_did and status != "active":
             raise Forbidden("The agent is not active.")
 
 

@@ -126,7 +126,7 @@ async def _why_refused(tx: Tx, request: Request, award: Award, settings: Setting
         return "AMOUNT_INVALID"
     if not is_signed_verdict(request):
         return "VERDICT_INVALID"
-    if await agents.lock_owner_and_status(tx, claim.complainant_did) is None:
+    if await agents.lock_status(tx, claim.complainant_did) is None:
         return "COMPLAINANT_UNKNOWN"
     return None
 

@@ -196,7 +196,7 @@ async def _why_refused(tx: Tx, request: Request, settings: Settings) -> str | No
         return "VERDICT_INVALID"
     if not request.peer.is_open or not federation.may_cross(request.peer, settings):
         return "PEER_CLOSED"
-    if await agents.lock_owner_and_status(tx, claim.defendant_did) is None:
+    if await agents.lock_status(tx, claim.defendant_did) is None:
         return "DEFENDANT_UNKNOWN"
     return None
 

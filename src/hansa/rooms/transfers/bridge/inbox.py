@@ -279,8 +279,7 @@ async def _why_not_carried_out(tx: Tx, corridor: Corridor, terms: Terms) -> str 
     home = corridor.peer.settlement_currency if is_wrap else corridor.book.currency
     if terms.currency != home:
         return Code.CURRENCY_DIFFERS
-    found = await agents.lock_owner_and_status(tx, terms.receiver_did)
-    status = None if found is None else found[1]
+    status = await agents.lock_status(tx, terms.receiver_did)
     if status == "suspended" or await federation.is_blocklisted(tx, terms.receiver_did):
         return Code.AGENT_BLOCKED
     if status != "active":

@@ -10,6 +10,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.connections import GrantBounds
 from hansa.foundation.values.errors import DeveloperSuspended
+from hansa.foundation.values.rights import Owner
 from hansa.foundation.values.scopes import EVERY_SCOPE, allows
 
 from .errors import AreaMissing, AreasWithheld, ScopeMissing
@@ -89,6 +90,11 @@ class Agent(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         assert self.grant is None or (self.is_governed and self.version is None), "a grant governs"
+
+    @property
+    def owner(self) -> Owner:
+        """The owner of the agent; under a grant, the person who granted it."""
+        return Owner(self.developer_id)
 
     @property
     def grant_id(self) -> UUID | None:

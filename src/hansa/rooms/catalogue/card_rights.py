@@ -1,0 +1,36 @@
+"""Rights of developers at cards: those at the agent of a card, which the room above states, or of the owner of a listing card."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import msgspec
+
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.rights import Right
+
+from .records import Card
+
+RightAt: TypeAlias = Callable[[Tx, int, str], Awaitable[Right | None]]
+"""The right of the developer of that id at the agent of that DID; None for none."""
+
+AGENT_RIGHT: Slot[RightAt] = Slot("catalogue: right at an agent")
+
+
+class CardReader(msgspec.Struct, frozen=True):
+    """Developer who reads or changes cards."""
+
+    developer_id: int
+    right_at: RightAt
+
+    async def may(self, tx: Tx, card: Card, right: Right) -> bool:
+        """Return whether the developer has the right at the card."""
+        held = card.owner.right_of(self.developer_id) if card.owner else None
+        if held is None and card.did is not None:
+            held = await self.right_at(tx, self.developer_id, card.did)
+        return held is not None and held >= right
+
+
+def owned_by(developer: str) -> str:
+    """Return the condition that a card belongs to the developer of this parameter or column."""
+    return f"developer_id = {developer}"
