@@ -89,13 +89,13 @@ class BrowserOf:
         assert found, f"no form to {action} on {self.page.url}: {self.page.text[:2000]}"
         return found[0]
 
-    async def send(self, action: str, **fields: str | list[str]) -> httpx2.Response:
+    async def send(self, action: str, /, **fields: str | list[str]) -> httpx2.Response:
         """Fill in the form of the open page and send it."""
         form = self.form(action)
         return await self.post(action, [pair for pair in form.fields if pair[0] not in fields], **fields)
 
     async def post(
-        self, action: str, kept: list[tuple[str, str]] | None = None, **fields: Any
+        self, action: str, /, kept: list[tuple[str, str]] | None = None, **fields: Any
     ) -> httpx2.Response:
         """Send a form as a page of the registry does."""
         pairs = list(kept or [])

@@ -200,3 +200,100 @@ async def test_neither_is_issued_to_an_agent_of_another_account(registry):
         await other.post(f"{base}/{act}", form_key=key, permissions="payment.pay")
         assert other.page.status_code == 404
     assert await capabilities(registry, agent) == []
+
+
+async def held(registry: TestRegistry, **limits: Any) -> tuple[BrowserOf, TestAgent, str, dict[str, Any]]:
+    """A browser of a developer whose agent holds a capability of another agent, and the page that narrows it."""
+    browser, agent, base = await own(registry)
+    issuer = await registry.agent(name="Issuer")
+    caveats = {"permissions": ["teg.transfer", "payment.pay"], "max_per_tx": "5"}
+    body = {"caveats": caveats, "budget_total": "10", "holder_agent_did": agent.did, **limits}
+    made = await registry.post("/agents/capabilities", json=body, headers=issuer.headers)
+    assert made.status_code == 200, made.text
+    return browser, agent, f"{base}/capabilities/{made.json()['id']}/narrow", made.json()
+
+
+async def test_a_held_capability_is_narrowed_for_an_agent_named_by_its_handle_and_its_token_is_shown_once(
+    registry,
+):
+    browser, agent, page, parent = await held(registry)
+    holder = await registry.agent(name="Courier")
+    handle = (await registry.get(f"/agents/by-did/{holder.did}")).json()["human_readable_id"]
+    text = (await browser.open(page)).text
+    assert "10 AVT" in text
+    assert "The new capability permits at most what this one does" in text
+    form = browser.form(page)
+    narrower = [(name, value) for name, value in form.fields if name != "permissions"]
+    fields = {
+        "permissions": "teg.transfer",
+        "holder_agent_did": handle,
+        "budget_total": "2,5",
+        "max_per_tx": "1",
+        "limits_payees": "true",
+        "payees": f"{handle}\n{agent.did}",
+    }
+    narrower = [pair for pair in narrower if pair[0] not in fields]
+    await browser.post(page, narrower, **fields)
+    token = TOKEN.search(browser.text)[0]
+    await browser.post(page, narrower, **fields)
+    assert TOKEN.search(browser.text)[0] == token
+    [drawn] = await capabilities(registry, holder)
+    assert (drawn["issuer_did"], drawn["parent_token_id"]) == (agent.did, parent["id"])
+    assert (drawn["permissions"], drawn["budget_total"]) == (["teg.transfer"], "2.5")
+    assert drawn["caveats"]["max_per_tx"] == "1"
+    assert drawn["caveats"]["counterparty_allow"] == [holder.did, agent.did]
+    await browser.open(page.rpartition("/capabilities")[0] + "/capabilities")
+    assert token not in browser.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({"budget_total": "11"}, 403, "budget_total"),
+        ({"max_per_tx": "6"}, 403, "max_per_tx"),
+        ({"permissions": "staking.manage"}, 403, "permissions"),
+        ({"permissions": []}, 422, "permissions"),
+        ({"budget_total": "1,500"}, 422, "budget_total"),
+        ({"ttl_seconds": "1"}, 422, "ttl_seconds"),
+    ],
+    ids=str,
+)
+async def test_a_limit_that_is_wider_than_its_capability_is_refused_beside_its_field(
+    registry, fields, status, field
+):
+    browser, agent, page, _ = await held(registry)
+    await browser.open(page)
+    await browser.send(page, **{"permissions": "teg.transfer", **fields})
+    assert (browser.page.status_code, f'id="{field}-trouble"' in browser.text) == (status, True)
+    assert len(await capabilities(registry, agent)) == 1
+
+
+async def test_an_issuer_narrows_what_has_no_holder_and_not_what_another_agent_holds(registry):
+    browser, agent, base = await own(registry)
+    holder = await registry.agent()
+    for did, status in (("", 200), (holder.did, 403)):
+        await browser.open(f"{base}/capabilities")
+        await browser.send(f"{base}/capabilities", permissions="teg.transfer", holder_agent_did=did)
+        parent, *_ = await capabilities(registry, agent)
+        page = f"{base}/capabilities/{parent['id']}/narrow"
+        offered = (await browser.open(f"{base}/capabilities")).text
+        assert (f'href="{page}"' in offered) is (status == 200)
+        assert (await browser.open(page)).status_code == status
+    [free] = [one for one in await capabilities(registry, agent) if one["holder_did"] is None]
+    page = f"{base}/capabilities/{free['id']}/narrow"
+    await browser.open(page)
+    await browser.send(page, budget_total="1")
+    assert TOKEN.search(browser.text)
+    assert len(await capabilities(registry, agent)) == 3
+
+
+async def test_a_capability_of_others_has_no_page_to_narrow_it(registry):
+    _, _, page, parent = await held(registry)
+    browser, agent, base = await own(registry)
+    assert (await browser.open(page)).status_code == 404
+    assert (await browser.open(f"{base}/capabilities/{parent['id']}/narrow")).status_code == 404
+    await browser.open("/account/api-keys")
+    key = dict(browser.form("/account/api-keys").fields)["form_key"]
+    await browser.post(f"{base}/capabilities/{parent['id']}/narrow", form_key=key, permissions="teg.transfer")
+    assert browser.page.status_code == 404
+    assert await capabilities(registry, agent) == []

@@ -140,6 +140,32 @@ async def test_an_invitation_states_who_invites_and_ends_when_it_was_asked_to(ad
         await admin.post(INVITATIONS, {"expires_in": expires_in}, 422)
 
 
+async def test_open_invitations_are_listed_without_their_text_and_a_revoked_one_is_refused(
+    admin: PeerAdministrator, other: OtherRegistry
+):
+    texts = [await admin.invite() for _ in range(2)]
+    ids = [str(jti_of(text)) for text in reversed(texts)]
+    listed = (await admin.registry.get(INVITATIONS, headers=admin.headers)).json()["items"]
+    assert [one["id"] for one in listed[:2]] == ids
+    assert {*listed[0]} == {"id", "operator", "created_at", "expires_at"}
+    revoking = f"/api/v1{INVITATIONS}/{ids[0]}"
+    revoked = await admin.registry.http.delete(revoking, headers=admin.headers)
+    assert (revoked.status_code, revoked.json()) == (200, {"id": ids[0], "status": "revoked"})
+    again = await admin.registry.http.delete(revoking, headers=admin.headers)
+    assert (again.status_code, again.json()["error"]["code"]) == (404, "INVITATION_UNKNOWN")
+    listed = (await admin.registry.get(INVITATIONS, headers=admin.headers)).json()["items"]
+    assert [one["id"] for one in listed[:1]] == ids[1:]
+    refused = await redeem(admin, other.signed("acceptance", jti_of(texts[1])))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "INVITATION_UNKNOWN")
+    acts = await admin.registry.database.read(
+        lambda tx: tx.fetchval(
+            "SELECT count(*) FROM plumbing_admin_act WHERE act = 'peer.revoke_invitation' AND subject = $1",
+            ids[0],
+        )
+    )
+    assert acts == 1
+
+
 async def test_a_registry_that_no_peer_can_dial_invites_nobody(start_registry: StartRegistry):
     closed = await peer_administrator(await start_registry())
     refused = await closed.post(INVITATIONS, {}, 503)

@@ -16,6 +16,7 @@ PAGES = {
     "/administration/licences": "admin_federation",
     "/administration/admissions": "admin_federation",
     "/administration/registry-card": "admin_platform",
+    "/administration/jurisdiction": "admin_platform",
 }
 HOSTILE = "<script>alert(1)</script> \u202etxt"
 MAINFRAME = {"is_central_registry": True, "sovereign_mainframes": ["hansa.local"]}
@@ -59,6 +60,77 @@ async def test_units_are_issued_once_for_a_reference_and_the_supply_shows_them(r
     assert "board-2026-07" in log
 
 
+async def test_units_are_destroyed_once_after_a_preview_of_treasury_and_supply(registry, everything):
+    before = await registry.supply()
+    await everything.open("/administration/treasury")
+    preview = await everything.send("/administration/treasury/burn/check", burned="12,5", burn_ref="board-8")
+    assert "Nothing is destroyed yet." in preview.text
+    assert "Destroy 12.5 AVT" in preview.text
+    assert (await registry.supply())["tokens_destroyed"] == before["tokens_destroyed"]
+    burned = await twice(everything, everything.form("/administration/treasury/burn"))
+    assert "The units are destroyed." in burned.text
+    supply = await registry.supply()
+    assert float(supply["tokens_destroyed"]) == float(before["tokens_destroyed"]) + 12.5
+    assert (supply["status"], supply["delta"]) == ("OK", "0")
+    again = await everything.send("/administration/treasury/burn/check", burned="1", burn_ref="board-8")
+    assert (again.status_code, 'role="alert"' in again.text) == (409, True)
+    log = (await everything.open("/administration/log?act=units.burn")).text
+    assert ("1 acts" in log, "board-8" in log) == (True, True)
+
+
+async def test_an_authorization_is_recorded_once_stated_by_the_card_and_withdrawn(registry, everything):
+    page = "/administration/jurisdiction"
+    await everything.open(page)
+    assert "No profile is declared" in everything.text
+    fields = {
+        "action": "fiat.lane",
+        "authority": "Authority <1>",
+        "tier": "reference",
+        "reference": "Register no. 42",
+        "valid_until": "2999-01-01T12:00",
+    }
+    recorded = await twice(everything, everything.form(page), **fields)
+    assert "The authorization is recorded." in recorded.text
+    assert "Authority &lt;1&gt;" in recorded.text
+    live = (await registry.get("/jurisdiction/authorizations")).json()
+    assert live["count"] == 1
+    (one,) = live["authorizations"]
+    assert (one["subject"], one["valid_until"]) == ("hansa.local", "2999-01-01T12:00:00+00:00")
+    card = (await registry.http.get("/.well-known/registry-card.json")).json()
+    assert card["compliance"]["authorizations"] == [one]
+    assert "are parked again" in everything.text
+    withdrawn = await twice(everything, everything.form(f"{page}/{one['id']}/withdraw"))
+    assert "The authorization is withdrawn." in withdrawn.text
+    assert (await registry.get("/jurisdiction/authorizations")).json()["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"authority": ""}, "authority"),
+        ({"tier": "reference", "reference": ""}, "reference"),
+        ({"tier": "hash", "sha256": "XYZ"}, "sha256"),
+        ({"tier": "hash", "sha256": ""}, "sha256"),
+        ({"tier": "contract", "contract_id": "1"}, "evidence.contract_id"),
+        ({"tier": "contract", "contract_id": "one"}, "contract_id"),
+        ({"contract_id": "1"}, "contract_id"),
+        ({"tier": "rumour"}, "tier"),
+        ({"valid_until": "soon"}, "valid_until"),
+        ({"valid_until": "2001-01-01T12:00"}, "valid_until"),
+        ({"action": "flight"}, "action"),
+    ],
+    ids=str,
+)
+async def test_an_authorization_without_what_it_needs_is_not_recorded(registry, everything, fields, name):
+    page = "/administration/jurisdiction"
+    await everything.open(page)
+    whole = {"action": "fiat.lane", "authority": "A", "tier": "reference", "reference": "42"}
+    refused = await everything.send(page, **{**whole, **fields})
+    assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
+    assert f'id="{name.removeprefix("evidence.")}-trouble"' in refused.text
+    assert (await registry.get("/jurisdiction/authorizations")).json()["count"] == 0
+
+
 async def test_units_are_granted_to_an_agent_once_with_a_reference(registry, everything):
     agent = await registry.agent()
     await everything.open("/administration/treasury")
@@ -99,6 +171,9 @@ async def test_the_account_for_shortfalls_is_funded_from_the_treasury_and_no_oth
         ("baseline", {"baseline": "1", "baseline_ref": ""}, 422, "baseline_ref"),
         ("baseline", {"baseline": "", "baseline_ref": "a"}, 409, None),
         ("transit", {"transit_ref": ""}, 422, "transit_ref"),
+        ("burn/check", {"burned": "x", "burn_ref": "a"}, 422, "burned"),
+        ("burn/check", {"burned": "1", "burn_ref": ""}, 422, "burn_ref"),
+        ("burn/check", {"burned": "9999999999", "burn_ref": "a"}, 409, None),
     ],
 )
 async def test_an_act_of_the_treasury_without_what_it_needs_changes_nothing(

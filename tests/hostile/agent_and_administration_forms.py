@@ -4,10 +4,12 @@ import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from tests.hostile import federation_requests
 from tests.hostile.console_forms import FilledForm, form_key
 from tests.images import png
+from tests.wallets import TestWallet
 
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 AGENT, OFFICE = "POST /account/agents/{did}", "POST /administration"
@@ -62,6 +64,64 @@ async def _admission(stage: Any) -> FilledForm:
     return await _administrators(trust_domain=f"browsed{next(_numbers)}.example")(stage)
 
 
+async def _quote(stage: Any) -> FilledForm:
+    """A firm quote of the staged agent, which has no other one."""
+    await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM commerce_firm_quote"))
+    return await _owners(payee=stage.payee.did, amount="0.0001")(stage)
+
+
+async def _signed_wallet(stage: Any) -> FilledForm:
+    await _forget_wallets(stage)
+    return await _owners(**await TestWallet().signed_challenge(stage.agent))(stage)
+
+
+async def _bound_wallet(stage: Any) -> FilledForm:
+    await _forget_wallets(stage)
+    wallet = TestWallet()
+    assert (await wallet.bind(stage.agent)).is_success
+    return await _owners(address=wallet.address)(stage)
+
+
+async def _challenged_wallet(stage: Any) -> FilledForm:
+    await _forget_wallets(stage)
+    return await _owners(address=TestWallet().address)(stage)
+
+
+async def _forget_wallets(stage: Any) -> None:
+    """How many wallets an agent binds in an hour is not the question of these tests."""
+    for statement in (
+        "DELETE FROM agents_wallet",
+        "DELETE FROM plumbing_rate_limit WHERE bucket LIKE 'wallet-binding%'",
+    ):
+        await stage.registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
+
+
+async def _locked_units(stage: Any) -> FilledForm:
+    return await _owners(receiver=f"did:hansa:elsewhere.example:{uuid4()}", amount="0.0001")(stage)
+
+
+async def _redeemed_units(stage: Any) -> FilledForm:
+    receiver = f"did:hansa:elsewhere.example:{uuid4()}"
+    fields = {"wrapped_currency": "AVT.elsewhere.example", "redeemed": "0.0001", "home_receiver": receiver}
+    return await _owners(**fields)(stage)
+
+
+async def _narrower(stage: Any) -> FilledForm:
+    given = "UPDATE people_session SET proved_at = now() WHERE browser_token_hash IS NOT NULL"
+    await stage.registry.database.transaction(lambda tx: tx.execute(given))
+    return await _owners(permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")(stage)
+
+
+async def _authorization(stage: Any) -> FilledForm:
+    await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM federation_authorization"))
+    fields = {"action": "fiat.lane", "authority": "Example authority", "subject": "hansa.local"}
+    return await _administrators(**fields, tier="reference", reference="Register no. 42")(stage)
+
+
+async def _burn(stage: Any) -> FilledForm:
+    return await _administrators(burned="0.01", burn_ref=f"staged {next(_numbers)}")(stage)
+
+
 async def _issue(stage: Any) -> FilledForm:
     return await _administrators(amount="1", ref=f"staged {next(_numbers)}")(stage)
 
@@ -86,6 +146,15 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/wallet/send/check": _transfer,
     f"{AGENT}/wallet/stakes": _owners(amount="10", lock_period="0"),
     f"{AGENT}/wallet/stakes/release": _owners(released="0.01"),
+    f"{AGENT}/wallet/stakes/claim": _owners(),
+    f"{AGENT}/wallet/quotes": _quote,
+    f"{AGENT}/wallet/x402": _signed_wallet,
+    f"{AGENT}/wallet/x402/challenge": _challenged_wallet,
+    f"{AGENT}/wallet/x402/unbind": _bound_wallet,
+    f"{AGENT}/wallet/bridge/lock": _locked_units,
+    f"{AGENT}/wallet/bridge/redeem": _redeemed_units,
+    f"{AGENT}/wallet/bridge/{{saga_id:uuid}}/ask": _owners(),
+    f"{AGENT}/capabilities/{{capability_id:uuid}}/narrow": _narrower,
     f"{AGENT}/wallet/tokens": _payment,
     f"{AGENT}/wallet/tokens/check": _payment,
     f"{AGENT}/wallet/tokens/{{token_id:uuid}}/release": _owners(),
@@ -117,6 +186,11 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/admissions/{{licence_id:uuid}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/registry-card": _administrators(description="A registry for tests."),
     f"{OFFICE}/registry-card/icon": _icon,
+    f"{OFFICE}/administrators/{{developer_id:int}}": _administrators(
+        version="admin_support", areas="admin_treasury", reason="For a test."
+    ),
+    f"{OFFICE}/jurisdiction": _authorization,
+    f"{OFFICE}/jurisdiction/{{authorization_id:uuid}}/withdraw": _administrators(),
     f"{OFFICE}/keys/{{kind}}/rotate": _administrators(registry_reason="For a test."),
     f"{OFFICE}/peers/accept": _invitation,
     f"{OFFICE}/peers/accept/check": _invitation,
@@ -132,6 +206,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/slash-requests/limits/{{peer_id:int}}": _administrators(auto_slash_max_avt="5"),
     f"{OFFICE}/slash-requests/{{settlement_id:int}}/{{act}}": _administrators(),
     f"{OFFICE}/treasury/issue": _issue,
+    f"{OFFICE}/treasury/burn": _burn,
+    f"{OFFICE}/treasury/burn/check": _burn,
     f"{OFFICE}/treasury/grant": _grant,
     f"{OFFICE}/treasury/baseline": _administrators(baseline="12.5", baseline_ref="For a test."),
     f"{OFFICE}/treasury/transit": _administrators(transit_ref="For a test."),

@@ -39,6 +39,7 @@ OWN = (
         "/wallet/tokens",
     ),
     *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
+    *("/history", "/contracts/open", "/wallet/quotes", "/wallet/bridge", "/wallet/x402", "/wallet/proof"),
 )
 # Pages with a number of their own, as lists link them.
 FOUND = re.compile(r'href="(/(?:events|transactions|administration/developers)/[^"?]+)"')
@@ -201,6 +202,27 @@ async def strangers(registry: TestRegistry) -> Strangers:
     )
 
 
+async def pages_of_one_object(strangers: Strangers) -> list[str]:
+    """The pages of a saga of the bridge and of a capability that the agent holds."""
+    registry, did = strangers.registry, strangers.agent.did
+    saga_id = await registry.database.transaction(
+        lambda tx: tx.fetchval(
+            "INSERT INTO transfers_bridge_saga (saga_id, direction, peer, frame, sender_did, receiver_did, amount, currency,"
+            " state, code, history, deadline, next_at) VALUES (gen_random_uuid(), 'redeem', 'spiffe://elsewhere.example/registry',"
+            " 'elsewhere.example', $1, $2, 100, 'BOB', 'FAILED', $3, '[]', now(), now()) RETURNING saga_id",
+            did,
+            strangers.other.did,
+            "PEER_ABANDONED",
+        )
+    )
+    caveats = {"permissions": ["teg.transfer"], "counterparty_allow": [strangers.other.did]}
+    body = {"caveats": caveats, "holder_agent_did": did}
+    made = await registry.post("/agents/capabilities", json=body, headers=strangers.other.headers)
+    assert made.status_code == 200, made.text
+    base = f"/account/agents/{did}"
+    return [f"{base}/wallet/bridge/{saga_id}", f"{base}/capabilities/{made.json()['id']}/narrow"]
+
+
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     """Return the faults of each page, and the text of all pages."""
     faults, text = {}, ""
@@ -260,6 +282,7 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
         )
     )
     written.pages.append(f"/account/approvals/{waiting}")
+    written.pages += await pages_of_one_object(strangers)
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
     to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/"))]

@@ -180,7 +180,15 @@ async def test_an_object_of_another_owner_is_not_found_in_an_own_one(
             status = "403" if one.name in NOT_THE_CALLER else "404"
             found += await deviations(one, await stranger.asks(kind, mine), status)
     assert not found, "\n".join(found)
-    assert seen == {"approval_id", "capability_id", "contract_id", "dispute_id", "token_id", "delivery_id"}
+    assert seen == {
+        "approval_id",
+        "capability_id",
+        "contract_id",
+        "dispute_id",
+        "token_id",
+        "saga_id",
+        "delivery_id",
+    }
 
 
 async def test_lists_of_an_agent_hold_for_another_agent_only_what_both_are_party_to(

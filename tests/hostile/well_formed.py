@@ -583,6 +583,35 @@ async def _forget_wallets(stage: Stage) -> None:
         await stage.registry.database.transaction(lambda tx, statement=statement: tx.execute(statement))
 
 
+async def _capability_to_narrow(stage: Stage) -> str:
+    """The end of the path of an act on a capability that the staged agent holds."""
+    wanted = (await _capability(stage)).json | {"holder_agent_did": stage.agent.did}
+    made = await stage.registry.post("/agents/capabilities", json=wanted, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    return f"{made.json()['id']}/narrow"
+
+
+async def saga_of_the_bridge(stage: Stage) -> str:
+    """The id of a redemption of the staged agent whose home does not answer."""
+    made = await stage.registry.database.transaction(
+        lambda tx: tx.fetchval(
+            "INSERT INTO transfers_bridge_saga (saga_id, direction, peer, frame, sender_did, receiver_did, amount, currency,"
+            " state, history, deadline, next_at) VALUES (gen_random_uuid(), 'redeem', 'spiffe://elsewhere.example/registry',"
+            " 'elsewhere.example', $1, $2, 100, 'BOB', 'UNLOCK_REQUESTED', '[]', now() + interval '1 day',"
+            " now() + interval '1 day') RETURNING saga_id",
+            stage.agent.did,
+            f"did:hansa:elsewhere.example:{uuid4()}",
+        )
+    )
+    return str(made)
+
+
+async def _colleague(stage: Stage) -> str:
+    """The number of a new administrator of one area."""
+    colleague = await stage.registry.administrator("admin_support")
+    return str((await stage.registry.get("/auth/profile", headers=colleague.headers)).json()["id"])
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "/jurisdiction/contracts/{contract_id}": _proved_contract,
@@ -618,7 +647,10 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{approval_id:uuid}": _pending_approval,
     "{connection_id}": _connection_to_end,
     "{connection_id:uuid}": _connection_to_end,
+    "/capabilities/{capability_id:uuid}/narrow": _capability_to_narrow,
     "{capability_id:uuid}": _capability_to_use,
+    "/bridge/{saga_id:uuid}": saga_of_the_bridge,
+    "/administrators/{developer_id:int}": _colleague,
     "{key_id}": _key_to_revoke,
     "{key_id:int}": _key_to_revoke,
     "/pay/{token_id:uuid}": _settled_id,

@@ -129,6 +129,8 @@ _.bundle
 _.bundle_pem
 _.bundle_sequence
 _.bundle_sha256
+_.burn_ref
+_.burned
 _.burning
 _.by
 _.bytes

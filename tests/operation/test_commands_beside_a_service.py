@@ -53,6 +53,7 @@ async def fresh_shell(registry: RegistryProcess, *command: str, **settings: str)
         "mint --amount=1 --ref=first",
         "peer list",
         "peer invite",
+        "peer invitations",
         "bundle",
         "service list",
     ],
@@ -62,6 +63,22 @@ async def test_a_command_works_in_a_fresh_shell_beside_the_service(
 ):
     ended = await fresh_shell(configured, *command.split())
     assert ended.code == 0, ended
+
+
+async def test_an_invitation_is_listed_and_revoked_by_commands_beside_the_service(
+    configured: ConfiguredProcess,
+):
+    await fresh_shell(configured, "peer", "invite")
+    listed = json.loads((await fresh_shell(configured, "peer", "invitations", "--json")).output)
+    newest = listed[0]["id"]
+    assert newest in (await fresh_shell(configured, "peer", "invitations")).output
+    revoked = await fresh_shell(configured, "peer", "revoke-invitation", newest)
+    assert (revoked.code, revoked.output.strip()) == (0, f"{newest}: revoked")
+    left = json.loads((await fresh_shell(configured, "peer", "invitations", "--json")).output)
+    assert newest not in {one["id"] for one in left}
+    again = await fresh_shell(configured, "peer", "revoke-invitation", newest)
+    assert (again.code != 0, "No open invitation" in again.complaint) == (True, True)
+    assert (await fresh_shell(configured, "peer", "revoke-invitation", "x")).code == 2
 
 
 async def test_an_administrator_is_made_and_a_backup_taken_and_restored_in_a_fresh_shell(

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from hansa.doors.startup import joined_database, open_runtime, require_data_directory, require_own_database
 from hansa.foundation.plumbing.keys.authority import Svid
@@ -26,6 +27,19 @@ async def invite_peer(
     """Sign an invitation. Raises: Refused, BadKey, and the errors of opening the database."""
     async with _runtime(settings) as runtime:
         return await federation.invite(runtime, None, lifetime, operator)
+
+
+async def open_invitations(settings: Settings) -> list[federation.OpenInvitationOut]:
+    """The invitations that can be redeemed. Raises: the errors of opening the database."""
+    async with _runtime(settings) as runtime:
+        found = await runtime.database.read(federation.open_invitations)
+        return federation.OpenInvitationsOut.of(found).items
+
+
+async def revoke_invitation(settings: Settings, jti: UUID) -> None:
+    """Revoke an invitation that nobody has redeemed. Raises: Refused, and the errors of opening the database."""
+    async with _runtime(settings) as runtime:
+        await runtime.database.transaction(lambda tx: federation.revoke_invitation(tx, None, jti))
 
 
 async def accept_invitation(

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from uuid import UUID
 
 import typer
 from msgspec.structs import asdict
@@ -62,6 +63,42 @@ def invite_peer(
     signed = run_act(peer_acts.invite_peer(settings, lifetime, operator))
     shown = {"invitation": signed.text, "expires_at": signed.expires_at.isoformat()}
     print_outcome(signed.text, shown, as_json=as_json)
+
+
+@app.command("invitations", epilog=examples("hansa peer invitations"))
+def list_invitations(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the invitations that can be redeemed, newest first."""
+    import json
+
+    from hansa.doors import peer_acts
+
+    found = run_act(peer_acts.open_invitations(settings_from(data_dir=data_dir)))
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json") for one in found], indent=2))
+        return
+    lines = [
+        f"{one.id} for {f'the operator {one.operator}' if one.operator else 'another registry'},"
+        f" until {one.expires_at.isoformat(timespec='seconds')}"
+        for one in found
+    ]
+    typer.echo("\n".join(lines) or "no open invitations")
+
+
+@app.command(
+    "revoke-invitation",
+    epilog=examples("hansa peer revoke-invitation 0190f3a2-7c41-7f6e-8b9a-3d2c1b0a9f8e"),
+)
+def revoke_invitation(
+    invitation_id: Annotated[UUID, typer.Argument(metavar="ID", help="Id of `hansa peer invitations`.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Revoke an invitation that nobody has redeemed."""
+    from hansa.doors import peer_acts
+
+    run_act(peer_acts.revoke_invitation(settings_from(data_dir=data_dir), invitation_id))
+    shown = {"id": str(invitation_id), "status": "revoked"}
+    print_outcome(f"{invitation_id}: revoked", shown, as_json=as_json)
 
 
 @app.command("accept", epilog=examples("hansa peer accept INVITATION"))

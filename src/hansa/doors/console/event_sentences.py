@@ -55,6 +55,27 @@ SENTENCES: Mapping[str, str] = {
     "UnitsUnwrapped": "{sender_did} returned {amount} over the bridge to {receiver_did}",
     "UnitsWrapped": "{sender_did} sent {amount} over the bridge to {receiver_did}",
 }
+PRIVATE_SENTENCES: Mapping[str, str] = {
+    "A2APaymentFailed": "The payment of {amount} by {caller} to {payee} failed",
+    "AgentActTokenIssued": "The owner acted as {did} on a page",
+    "AgentWalletBound": "The wallet {address} was bound to {did}",
+    "AgentWalletUnbound": "The wallet {address} was unbound from {did}",
+    "ContractAccepted": "{provider_did} accepted contract {contract_id} of {contractor_did}",
+    "ContractCancelled": "{contractor_did} withdrew contract {contract_id}",
+    "ContractChangesRequested": "{contractor_did} requested changes of contract {contract_id}",
+    "ContractExpired": "Contract {contract_id} of {contractor_did} was not accepted in time",
+    "ContractFailed": "Contract {contract_id} of {contractor_did} failed",
+    "ContractMilestoneApproved": "{contractor_did} paid {provider_did} {amount} for a milestone of contract {contract_id}",
+    "ContractOfPeerMoved": "Contract {contract_id} of {contractor_did}, kept at {registry}, moved",
+    "ContractOverpaid": "{contractor_did} paid {provider_did} {amount} too much for contract {contract_id}",
+    "ContractProposed": "{contractor_did} proposed contract {contract_id} of {amount}",
+    "ContractSubmitted": "{provider_did} submitted work for contract {contract_id}",
+    "DisputeEvidenceAdded": "{by} added evidence in a dispute of {complainant_did} with {defendant_did}",
+    "DisputeFiled": "{complainant_did} filed a dispute with {defendant_did}",
+    "DisputeVotingOpened": "A dispute of {complainant_did} with {defendant_did} waits for a ruling",
+    "SpendApprovalRequested": "{did} asked its owner to approve {amount} to {receiver}",
+}
+"""Sentences of events that only their parties see."""
 ENTRIES_OF_THE_LEDGER = ("LedgerBalanceChanged", "ProjectionSnapshot", "TransactionFeeCollected")
 """Events that repeat others in the form of the ledger; the list shows them on request."""
 AMOUNTS = frozenset({"amount", "fee"})
@@ -77,7 +98,7 @@ def title_of(event_type: str) -> str:
 
 def sentence_of(event_type: str, subject: str, data: Mapping[str, Any]) -> list[Piece]:
     """The sentence of an event; of a type without one, or without its members, its title and its subject."""
-    template = SENTENCES.get(event_type, "")
+    template = SENTENCES.get(event_type) or PRIVATE_SENTENCES.get(event_type, "")
     if not template or any(_text_of(data, member) is None for member in _MEMBER.findall(template)):
         return [Piece("text", f"{title_of(event_type)}: "), Piece("party", subject)]
     return list(_pieces(template, data))

@@ -77,6 +77,7 @@ ADMINISTRATION = (
             Link("/administration/developers", "Developers", "person", ENFORCEMENT),
             Link("/administration/agents", "Agents", "agent", ENFORCEMENT),
             Link("/administration/invites", "Invitations", "mail", SUPPORT),
+            Link("/administration/administrators", "Administrators", "approve", PLATFORM),
         ),
     ),
     Group("Enforcement", (Link("/administration/disputes", "Disputes", "dispute", ENFORCEMENT),)),
@@ -96,6 +97,7 @@ ADMINISTRATION = (
             Link("/administration/licences", "Licences", "proof", FEDERATION),
             Link("/administration/admissions", "Admissions", "person", FEDERATION),
             Link("/administration/registry-card", "Registry card", "card", PLATFORM),
+            Link("/administration/jurisdiction", "Jurisdiction", "contract", PLATFORM),
             Link("/administration/keys", "Keys", "key", PLATFORM),
         ),
     ),
@@ -116,7 +118,7 @@ ADMINISTRATION_FRONT = Link("/administration", "Administration", "settings")
 
 # Pages of one own agent, below `/account/agents/{did}`: a tab, and the pages within it.
 AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("Overview", (("", "Overview"),)),
+    ("Overview", (("", "Overview"), ("/history", "History"))),
     (
         "Money",
         (
@@ -126,10 +128,17 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("/wallet/receive", "Receive"),
             ("/wallet/stakes", "Stakes"),
             ("/wallet/tokens", "Payment tokens"),
+            ("/wallet/quotes", "Quotes"),
             ("/wallet/bond", "Bond"),
+            ("/wallet/bridge", "Bridge"),
+            ("/wallet/x402", "x402 wallets"),
+            ("/wallet/proof", "Proof"),
         ),
     ),
-    ("Contracts", (("/contracts", "Contracts"), ("/disputes", "Disputes"))),
+    (
+        "Contracts",
+        (("/contracts", "Contracts"), ("/contracts/open", "Open proposals"), ("/disputes", "Disputes")),
+    ),
     ("Card", (("/card", "Card"), ("/versions", "Versions"))),
     (
         "Rights",
@@ -163,8 +172,13 @@ def current_link(groups: Collection[Group], path: str) -> Link | None:
     return max(holding, key=lambda found: found[0])[1] if holding else None
 
 
-def agent_tabs(base: str, path: str) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]]]:
-    """Tabs of an own agent and the pages of the current tab, each (address, name, is current), for the page at this path."""
+def agent_tabs(
+    base: str, path: str, without: Collection[str] = ()
+) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]]]:
+    """Tabs of an own agent and the pages of the current tab, each (address, name, is current), for the page at this path.
+
+    Pages of `without` are shown only where the reader is on one.
+    """
     pages = [
         (len(below), tab, below) for tab, within in AGENT_TABS for below, _ in within
         if path == base + below or (below and path.startswith(f"{base}{below}/"))
@@ -173,6 +187,12 @@ def agent_tabs(base: str, path: str) -> tuple[list[tuple[str, str, bool]], list[
     tabs = [(base + within[0][0], name, name == current_tab) for name, within in AGENT_TABS]
     within = next((within for name, within in AGENT_TABS if name == current_tab), ())
     subpages = (
-        [(base + below, name, below == current_page) for below, name in within] if len(within) > 1 else []
+        [
+            (base + below, name, below == current_page)
+            for below, name in within
+            if below not in without or below == current_page
+        ]
+        if len(within) > 1
+        else []
     )
     return tabs, subpages

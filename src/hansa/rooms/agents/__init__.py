@@ -13,11 +13,20 @@ from hansa.rooms.agents.capabilities import (
     CaveatViolated,
     DelegatorMayNot,
 )
+from hansa.rooms.agents.capabilities.errors import CapabilityAbsent, CapabilityWidened
+from hansa.rooms.agents.capabilities.issue import attenuate as attenuate_capability
 from hansa.rooms.agents.capabilities.issue import delegations
 from hansa.rooms.agents.capabilities.issue import issue as issue_capability
 from hansa.rooms.agents.capabilities.issue import revoke as revoke_capability
-from hansa.rooms.agents.capabilities.schemas import CapabilityIn, CapabilityOut, CaveatsIn
+from hansa.rooms.agents.capabilities.schemas import (
+    AttenuationIn,
+    CapabilityIn,
+    CapabilityOut,
+    CaveatsIn,
+    NarrowerCaveatsIn,
+)
 from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssuedOut
+from hansa.rooms.agents.capabilities.use import Presenter as CapabilityPresenter
 from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
@@ -85,7 +94,15 @@ from hansa.rooms.agents.status import (
     statuses_of,
     suspend,
 )
-from hansa.rooms.agents.wallets import Wallet, find_wallet, hold_wallet, payee_of_address, receive_address
+from hansa.rooms.agents.wallets import (
+    Wallet,
+    WalletsOut,
+    find_wallet,
+    hold_wallet,
+    own_wallets,
+    payee_of_address,
+    receive_address,
+)
 
 __all__ = [
     "ACT_TOKENS",
@@ -105,14 +122,18 @@ __all__ = [
     "ApprovalUnknown",
     "ApprovalUnusable",
     "ApprovalsPending",
+    "AttenuationIn",
     "AuthzIn",
     "AuthzOut",
+    "CapabilityAbsent",
     "CapabilityBudgetSpent",
     "CapabilityEnded",
     "CapabilityIn",
     "CapabilityIssuedOut",
     "CapabilityOut",
+    "CapabilityPresenter",
     "CapabilityUnknown",
+    "CapabilityWidened",
     "CaveatViolated",
     "CaveatsIn",
     "Clearance",
@@ -123,6 +144,7 @@ __all__ = [
     "HeldBudget",
     "HeldKey",
     "HeldKeyOut",
+    "NarrowerCaveatsIn",
     "Onboarding",
     "OverDayLimit",
     "OverPaymentLimit",
@@ -134,6 +156,7 @@ __all__ = [
     "SpendApprovalOut",
     "SpendPolicyIn",
     "Wallet",
+    "WalletsOut",
     "act_as",
     "act_token",
     "acting_under",
@@ -143,6 +166,7 @@ __all__ = [
     "approval_inbox",
     "approvals_of",
     "ask_owner",
+    "attenuate_capability",
     "authz_of",
     "clear_payment",
     "count_pending_approvals",
@@ -171,6 +195,7 @@ __all__ = [
     "own_agent",
     "own_approval",
     "own_or_new_key",
+    "own_wallets",
     "owner_of",
     "owners_of",
     "page_of_developer",

@@ -45,7 +45,9 @@ from hansa.rooms.federation.charter import (
     rotate_key,
     set_icon,
 )
+from hansa.rooms.federation.charter import record_in_card as record_authorization
 from hansa.rooms.federation.charter import rotate_as_administrator as rotate_key_by_administrator
+from hansa.rooms.federation.charter import withdraw_from_card as withdraw_authorization
 from hansa.rooms.federation.crossing import (
     AgentBlocked,
     LicenceRequired,
@@ -84,6 +86,8 @@ from hansa.rooms.federation.invitations import (
     AcceptIn,
     CardCheck,
     InvitationIn,
+    OpenInvitationOut,
+    OpenInvitationsOut,
     Preview,
     SignedInvitation,
     accept,
@@ -97,7 +101,17 @@ from hansa.rooms.federation.invitations import (
     revoke_invitation,
     sign_invitation,
 )
-from hansa.rooms.federation.jurisdiction import ATTESTED_CONTRACT, AttestedContract
+from hansa.rooms.federation.jurisdiction import (
+    ATTESTED_CONTRACT,
+    AttestedContract,
+    AuthorizationEvidenceIn,
+    EvidenceRefused,
+    ReadAttestedContract,
+    RegulatoryAuthorizationIn,
+    declared_profile,
+    live_authorizations,
+)
+from hansa.rooms.federation.jurisdiction import Authorization as RegulatoryAuthorization
 from hansa.rooms.federation.licences import (
     CertificateAct,
     CertificateFilter,
@@ -236,6 +250,7 @@ __all__ = [
     "AcceptedOut",
     "AgentBlocked",
     "AttestedContract",
+    "AuthorizationEvidenceIn",
     "AutoSlash",
     "CardCheck",
     "CardEditor",
@@ -253,6 +268,7 @@ __all__ = [
     "DiscoveredRegistry",
     "DocumentMarks",
     "EnrolledService",
+    "EvidenceRefused",
     "ExpectedRegistry",
     "FederationOff",
     "FrameUnavailable",
@@ -273,6 +289,8 @@ __all__ = [
     "NewLicensingKey",
     "NewPeer",
     "NodeOut",
+    "OpenInvitationOut",
+    "OpenInvitationsOut",
     "OwnTrust",
     "PeerAmbiguous",
     "PeerOut",
@@ -283,10 +301,13 @@ __all__ = [
     "PeerUnknown",
     "PeerView",
     "Preview",
+    "ReadAttestedContract",
     "ReadDiscovered",
     "ReadLastAudit",
     "RegistryCardEdited",
     "RegistryKey",
+    "RegulatoryAuthorization",
+    "RegulatoryAuthorizationIn",
     "RootCollision",
     "RosterPeer",
     "ServiceCertificate",
@@ -314,6 +335,7 @@ __all__ = [
     "change_certificate",
     "change_licence",
     "count_refusal",
+    "declared_profile",
     "declared_trust",
     "detached_signature",
     "edit_card",
@@ -343,6 +365,7 @@ __all__ = [
     "list_licence_certificates",
     "list_licences",
     "list_peers",
+    "live_authorizations",
     "local_bundle",
     "mailbox",
     "may_cross",
@@ -373,6 +396,7 @@ __all__ = [
     "read_home",
     "read_operator",
     "read_topology",
+    "record_authorization",
     "record_crossings",
     "record_signal",
     "redeem_there",
@@ -411,4 +435,5 @@ __all__ = [
     "view_by_name",
     "view_of",
     "with_present_keys",
+    "withdraw_authorization",
 ]

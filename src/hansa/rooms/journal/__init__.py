@@ -37,6 +37,7 @@ from hansa.rooms.journal.public_reading import (
     PublicFilter,
     PublicPage,
     find_public_event,
+    list_own_events,
     list_public_events,
     public_events_of_transaction,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "horizon",
     "keep_partitions_ahead",
     "list_events",
+    "list_own_events",
     "list_policies",
     "list_public_events",
     "months",

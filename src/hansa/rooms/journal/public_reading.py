@@ -3,7 +3,7 @@
 The ring of the newest events, as the public sees them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -51,6 +51,14 @@ async def list_public_events(tx: Tx, query: PublicFilter, ledger: LedgerReadings
     return PublicPage(events, older, seal(oldest_open, 0))
 
 
+async def list_own_events(
+    tx: Tx, query: PublicFilter, ledger: LedgerReadings
+) -> tuple[list[StoredEvent], str | None]:
+    """Events of a DID as its agent sees them, private ones as well, newest first, and the cursor of the older ones. Raises: CursorInvalid."""
+    assert query.did is not None
+    return await _of_did(tx, query, ledger, readers={query.did})
+
+
 async def find_public_event(tx: Tx, sequence: int) -> StoredEvent | None:
     """The event with this sequence number; None where there is none that the public sees."""
     event = await reading_store.event_at(tx, sequence)
@@ -93,7 +101,7 @@ def _older(events: Sequence[StoredEvent], limit: int) -> str | None:
 
 
 async def _of_did(
-    tx: Tx, query: PublicFilter, ledger: LedgerReadings
+    tx: Tx, query: PublicFilter, ledger: LedgerReadings, readers: Collection[str] = ()
 ) -> tuple[list[StoredEvent], str | None]:
     """The events of a DID have no index by type: a page may be short, and goes on at `older`."""
     assert query.did is not None
@@ -107,7 +115,7 @@ async def _of_did(
         )
         for placed in page.events:
             cursor = placed.position
-            event = seen_by(placed.event, ())
+            event = seen_by(placed.event, readers)
             if event is not None and _is_asked(query, event.event_type):
                 found.append(event)
             if len(found) == query.limit:

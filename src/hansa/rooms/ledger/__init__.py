@@ -112,6 +112,8 @@ from hansa.rooms.ledger.staking import (
     read_positions,
     stake_gaps,
 )
+from hansa.rooms.ledger.staking import Stats as StakingStats
+from hansa.rooms.ledger.staking import read_stats as read_staking_stats
 from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, latest_counterparties, lines_of
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.supply import (
@@ -119,6 +121,7 @@ from hansa.rooms.ledger.supply import (
     SupplyChange,
     compensate,
     destroy,
+    destroy_by_administrator,
     grant,
     grant_by_administrator,
     initialize_ledger,
@@ -182,6 +185,7 @@ __all__ = [
     "Result",
     "SelfTransfer",
     "StakingPolicy",
+    "StakingStats",
     "StatementFilter",
     "SupplyChange",
     "SupplyExhausted",
@@ -203,6 +207,7 @@ __all__ = [
     "corridor_totals",
     "crossing",
     "destroy",
+    "destroy_by_administrator",
     "escrow_gaps",
     "expire_hold",
     "extend_hold",
@@ -238,6 +243,7 @@ __all__ = [
     "read_holds",
     "read_open_holds",
     "read_positions",
+    "read_staking_stats",
     "refusals_of",
     "reinstate_accounts",
     "release_hold",

@@ -189,6 +189,15 @@ async def issue_by_administrator(
     return change
 
 
+async def destroy_by_administrator(
+    tx: Tx, administrator: Developer, *, amount: Minor, ref: str, book: Book
+) -> SupplyChange:
+    """Destroy units of the treasury, once for each `ref`. Raises: ReferenceInvalid, ReferenceUsed, TreasuryInsufficient."""
+    change = await destroy(tx, amount=amount, ref=ref, book=book)
+    await record_admin_act(tx, administrator, act="units.burn", subject=f"tx-{change.tx_id}", reason=ref)
+    return change
+
+
 async def grant_by_administrator(
     tx: Tx, administrator: Developer, *, payee: str, amount: Minor, ref: str, book: Book
 ) -> None:

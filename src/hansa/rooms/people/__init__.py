@@ -2,6 +2,7 @@
 
 from .administrators import admit_administrator, create_administrator, has_administrator
 from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, revoke_key
+from .areas import change_areas, list_administrators
 from .audit_log import read_audit_log
 from .browser_sessions import (
     BrowserSession,
@@ -75,7 +76,7 @@ from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
 from .schemas import AcceptTermsIn, ProfileOut, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
-from .store import names_of
+from .store import Administrator, names_of
 from .two_factor import (
     CodeWrong,
     DisableIn,
@@ -102,6 +103,7 @@ __all__ = [
     "ROOM",
     "AcceptTermsIn",
     "AccessTokenRefused",
+    "Administrator",
     "ApiKeyIn",
     "AuthorizationRequest",
     "BrowserSession",
@@ -151,6 +153,7 @@ __all__ = [
     "begin_setup",
     "calls_of",
     "cancel_deletion",
+    "change_areas",
     "change_connection",
     "change_own_password",
     "check_browser_session",
@@ -170,6 +173,7 @@ __all__ = [
     "grant_access",
     "has_administrator",
     "is_account_closed",
+    "list_administrators",
     "list_invites",
     "list_keys",
     "living_connections",

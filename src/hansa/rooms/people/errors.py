@@ -55,6 +55,42 @@ class EmailRegistered(BadRequest):
     remedy = "Log in, or set a new password with POST /auth/forgot-password."
 
 
+class OwnAreas(Forbidden):
+    """An administrator changes no areas of its own account."""
+
+    code = "OWN_AREAS"
+    sentence = "These are the areas of your own account: another administrator changes them."
+
+
+class AreaNotAdministered(Forbidden):
+    """An administrator gives and withdraws only areas that it administers itself."""
+
+    code = "AREA_NOT_ADMINISTERED"
+    sentence = "An administrator gives and withdraws only areas that it administers itself."
+
+
+class AdministratorUnknown(NotFound):
+    """No open account with this number administers anything."""
+
+    code = "ADMINISTRATOR_UNKNOWN"
+    sentence = "No open account with this number administers anything; the operator and invitations make administrators."
+
+
+class AreasChanged(Conflict):
+    """Another administrator changed the areas after the page was opened."""
+
+    code = "AREAS_CHANGED"
+    sentence = "The areas were changed after this page was opened; nothing was changed now."
+    remedy = "Open the page again."
+
+
+class AreasUnchanged(Conflict):
+    """The areas are already those that are asked for."""
+
+    code = "AREAS_UNCHANGED"
+    sentence = "These are the present areas; nothing was changed."
+
+
 class DisplayNameTaken(Conflict):
     """Another developer has this display name or a confusable one."""
 

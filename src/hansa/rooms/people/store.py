@@ -64,6 +64,17 @@ class Account:
     is_verified: bool
 
 
+class Administrator(msgspec.Struct, frozen=True):
+    """An open account that administers `areas`, none of them while it is suspended."""
+
+    id: int
+    name: str
+    email: str
+    areas: list[str]
+    has_second_factor: bool
+    is_suspended: bool
+
+
 class Profile(msgspec.Struct, frozen=True):
     """Profile of a developer, as shown to themselves."""
 
@@ -296,6 +307,30 @@ def developer_of(row: Mapping[str, Any]) -> Developer:
     """The developer in a row with DEVELOPER_COLUMNS; other columns are left out."""
     members = {name: row[name] for name in Developer.__struct_fields__ if name in row}
     return Developer(**{**members, "areas": frozenset(row["areas"])})
+
+
+async def administrators(tx: Tx) -> list[Administrator]:
+    """Open accounts that administer anything, by their number."""
+    rows = await tx.fetch(
+        "SELECT d.id, d.name, d.email, d.areas, plumbing_is_barred_author(d.id) AS is_suspended,"
+        " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)"
+        " AS has_second_factor FROM people_developer d WHERE d.areas <> '{}' AND d.closed_at IS NULL ORDER BY d.id"
+    )
+    return [Administrator(**row) for row in rows]
+
+
+async def lock_areas(tx: Tx, developer_ids: Sequence[int]) -> dict[int, list[str]]:
+    """The areas of open accounts, which are locked in the order of their numbers."""
+    rows = await tx.fetch(
+        "SELECT id, areas FROM people_developer WHERE id = ANY($1) AND closed_at IS NULL ORDER BY id FOR NO KEY UPDATE",
+        list(developer_ids),
+    )
+    return {row["id"]: row["areas"] for row in rows}
+
+
+async def write_areas(tx: Tx, developer_id: int, areas: Sequence[str]) -> None:
+    """Replace the areas of an account that the caller has locked."""
+    await tx.execute("UPDATE people_developer SET areas = $2 WHERE id = $1", developer_id, list(areas))
 
 
 async def has_administrator(tx: Tx) -> bool:

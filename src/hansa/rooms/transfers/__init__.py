@@ -5,6 +5,10 @@ from hansa.rooms.transfers.bridge import (
     require_no_wrapped,
     wrapped_supply,
 )
+from hansa.rooms.transfers.bridge import SagaView as BridgeSaga
+from hansa.rooms.transfers.bridge import find_saga as find_bridge_saga
+from hansa.rooms.transfers.bridge import held_by as wrapped_units_of
+from hansa.rooms.transfers.bridge import sagas_of as bridge_sagas_of
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
     CONTRACT,
@@ -96,6 +100,7 @@ __all__ = [
     "TOTALS_AGREED",
     "AgentHoldsWrapped",
     "ApprovalRequired",
+    "BridgeSaga",
     "Corridor",
     "CrossingDecision",
     "CrossingPayment",
@@ -116,11 +121,13 @@ __all__ = [
     "UndecidedTransfer",
     "WrappedSupply",
     "ask_to_prepare",
+    "bridge_sagas_of",
     "close_pool",
     "confirmed_between",
     "corridor_to",
     "decimal_text",
     "drain_pool",
+    "find_bridge_saga",
     "find_payment",
     "find_pool",
     "fund_pool",
@@ -157,4 +164,5 @@ __all__ = [
     "unconfirmed_before",
     "undecided_transfers",
     "wrapped_supply",
+    "wrapped_units_of",
 ]

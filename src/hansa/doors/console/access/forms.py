@@ -36,6 +36,7 @@ WHERE_EMPTY = frozenset({"missing", "string_too_short", "string_pattern_mismatch
 
 _DECIMAL_COMMA = re.compile(r"(\d{1,11}),(\d{1,8})", re.ASCII)
 THOUSAND_DIGITS = 3
+_BROWSER_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -105,6 +106,11 @@ def whole_number(text: str) -> int | str:
     """The number that a field holds, or its text for a model to refuse."""
     stripped = text.strip()
     return int(stripped) if _WHOLE_NUMBER.fullmatch(stripped) else stripped
+
+
+def moment_in_utc(text: str) -> str:
+    """The moment of a field of a browser, which is in UTC here, as the API takes it; any other text stays, for a model to refuse."""
+    return f"{text}:00Z" if _BROWSER_MOMENT.fullmatch(text) else text
 
 
 async def read_form(request: Request) -> SentForm:

@@ -6,6 +6,7 @@
 """
 
 from . import (
+    administrator_pages,
     admission_pages,
     agent_pages,
     award_pages,
@@ -15,6 +16,7 @@ from . import (
     event_pages,
     invite_pages,
     job_pages,
+    jurisdiction_pages,
     key_pages,
     licence_pages,
     overview_page,
@@ -30,6 +32,7 @@ from . import (
 ROUTERS = (
     overview_page.router,
     developer_pages.router,
+    administrator_pages.router,
     agent_pages.router,
     dispute_pages.router,
     invite_pages.router,
@@ -40,6 +43,7 @@ ROUTERS = (
     sync_pages.router,
     record_pages.router,
     licence_pages.router,
+    jurisdiction_pages.router,
     admission_pages.router,
     card_pages.router,
     peer_pages.router,

@@ -1,4 +1,4 @@
-"""The treasury for its administrators: units issued and granted, and the baselines of the audit, each with a reference."""
+"""The treasury for its administrators: units issued, destroyed and granted, and the baselines of the audit, each with a reference."""
 
 from typing import Annotated
 
@@ -6,15 +6,16 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
-from hansa.doors.console.access import FormRefused, SentForm, SignedIn
+from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger
 
-from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router
+from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router, tried
 
 router = administration_router()
 
@@ -27,6 +28,13 @@ class IssueFields(LazyModel):
 
     amount: PositiveAmount
     ref: Reference
+
+
+class BurnFields(LazyModel):
+    """Units of the treasury to destroy."""
+
+    burned: PositiveAmount
+    burn_ref: Reference
 
 
 class GrantFields(LazyModel):
@@ -72,6 +80,42 @@ async def issue(sender: TreasuryAct, request: Request, db: Db, settings: Config)
         )
 
     return await FORMS.carry_out(request, sender, db, settings, issued, done="issued")
+
+
+@router.post("/administration/treasury/burn/check")
+async def check_burn(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
+    """Preview of units destroyed: the treasury and the supply before and after."""
+
+    async def previewed(tx: Tx) -> tuple[ledger.Balance, ledger.SupplyChange]:
+        return await ledger.balance_of(tx, ledger.Book.of(settings).treasury), await _burned(
+            tx, sender, settings
+        )
+
+    try:
+        before, change = await tried(db, previewed)
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _page(request, sender.person, db, refused, settings=settings, status=refusal.status)
+    return administration_page(
+        request,
+        "treasury-burn.html",
+        sender.person,
+        sender.form,
+        section="/administration/treasury",
+        before=before,
+        change=change,
+        currency=settings.settlement_currency,
+    )
+
+
+@router.post("/administration/treasury/burn")
+async def burn(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
+    """Destroy units of the treasury, once for each reference."""
+
+    async def burned(tx: Tx) -> None:
+        await _burned(tx, sender, settings)
+
+    return await FORMS.carry_out(request, sender, db, settings, burned, done="burned")
 
 
 @router.post("/administration/treasury/grant")
@@ -127,6 +171,17 @@ async def rebaseline(
         await auditor.rebaseline_transit(tx, sender.person.developer, attestor, ref=fields.transit_ref)
 
     return await FORMS.carry_out(request, sender, db, settings, changed, done="transit")
+
+
+async def _burned(tx: Tx, sender: Acting, settings: Settings) -> ledger.SupplyChange:
+    fields = sender.form.read_as(BurnFields)
+    return await ledger.destroy_by_administrator(
+        tx,
+        sender.person.developer,
+        amount=parse_positive(fields.burned),
+        ref=fields.burn_ref,
+        book=ledger.Book.of(settings),
+    )
 
 
 async def _page(

@@ -13,12 +13,15 @@ from uuid import UUID
 
 import msgspec
 from fastapi import Request
+from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import Acting, SentForm, SignedIn
 from hansa.doors.console.access.form_acts import PAUSES_SECONDS
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
 from hansa.rooms import agents
+
+from .pages import agent_page
 
 API = "/api/v1"
 APPROVAL_REQUIRED = "SPEND_APPROVAL_REQUIRED"
@@ -77,15 +80,23 @@ class ApiAnswer(msgspec.Struct, frozen=True):
 
 
 async def act_as(
-    request: Request, sender: Acting, did: str, path: str, body: Mapping[str, Any] | None = None
+    request: Request,
+    sender: Acting,
+    did: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    method: str = "POST",
+    query: Mapping[str, str] | None = None,
 ) -> ApiAnswer:
     """Send a request of the agent to the API, under the key of the form.
 
     Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevoked.
     """
     call = InnerCall(
-        "POST",
+        method,
         quote(API + path),
+        query or {},
         body=body,
         key=sender.key,
         headers={"authorization": await bearer_of(request, sender.person, did)},
@@ -106,6 +117,35 @@ async def bearer_of(request: Request, person: SignedIn, did: str) -> str:
     runtime = runtime_of(request)
     token, _ = await agents.act_token(runtime.database, runtime.tokens, person.developer, did)
     return f"Bearer {token}"
+
+
+def awaiting_page(
+    request: Request,
+    sender: Acting,
+    agent: agents.OwnedAgent,
+    answer: ApiAnswer,
+    *,
+    payee: str,
+    amount: str,
+    kept: tuple[str, ...],
+    verb: str,
+) -> HTMLResponse:
+    """The page of a payment that awaits its owner, whose button approves it and sends the form, with its fields `kept`, again."""
+    return agent_page(
+        request,
+        "own_agents/approve-and-pay.html",
+        sender.person,
+        agent,
+        sender.form,
+        status=ACCEPTED,
+        approval=answer.approval,
+        payee=payee,
+        amount=amount,
+        currency=runtime_of(request).settings.settlement_currency,
+        action=request.url.path,
+        kept=kept,
+        verb=verb,
+    )
 
 
 async def approve_first(request: Request, sender: Acting, did: str) -> str:

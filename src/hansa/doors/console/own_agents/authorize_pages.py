@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
-from .acting import ApiAnswer, act_as
+from .acting import ApiAnswer, act_as, approve_first, awaiting_page
 from .pages import ACTS, READS, MyDid, agent_page, own_agent
 from .picker import suggestions, with_dids
 from .send_pages import SEND
@@ -79,9 +79,22 @@ async def check_authorize(
 async def authorize(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> HTMLResponse:
     """Make the token; the same form shows it again."""
     agent = await own_agent(db, sender.person, did)
-    answer = await act_as(request, sender, did, AUTHORIZE, _order(sender.form))
+    await approve_first(request, sender, did)
+    order = _order(sender.form)
+    answer = await act_as(request, sender, did, AUTHORIZE, order)
     if answer.is_refused:
         return await _refused(request, sender, agent, answer, db, settings=settings)
+    if answer.awaits_owner:
+        return awaiting_page(
+            request,
+            sender,
+            agent,
+            answer,
+            payee=order["target_agent_did"],
+            amount=order["amount"],
+            kept=("payee", "amount", "ttl", "settled_by", "resource", "quote_token"),
+            verb="authorize",
+        )
     return agent_page(
         request,
         "wallet/authorized.html",
@@ -100,6 +113,7 @@ def _order(form: SentForm) -> dict[str, Any]:
         "capture_by": form.value("settled_by"),
         "resource": form.value("resource").strip(),
         "approval_id": form.value("approval_id").strip(),
+        "quote_token": form.value("quote_token").strip(),
     }
     required = {"target_agent_did", "amount"}
     return {name: value for name, value in given.items() if value != "" or name in required}

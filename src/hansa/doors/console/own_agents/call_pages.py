@@ -11,7 +11,7 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, account_page
+from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, account_page
 from hansa.doors.console.agent_page import path_of
 from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.process.runtime import Config, Db
@@ -22,8 +22,8 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.rooms import agents, catalogue, ledger
 
-from .acting import act_as, approve_first
-from .pages import ACTS, READS, acting_as, agent_page, own_agent
+from .acting import act_as, approve_first, awaiting_page
+from .pages import ACTS, READS, acting_as, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -92,9 +92,18 @@ async def call(sender: Act, request: Request, db: Db, settings: Config) -> Respo
     if answer.is_refused:
         refused = answer.on(form, target_agent_did="agent", max_amount="amount")
         return await _form(request, sender.person, refused, db, settings, status=answer.status)
-    callee = await db.read(lambda tx: _callee(tx, form.value("agent"), settings))
     if answer.awaits_owner:
-        return _awaiting(request, sender, payer, callee, answer.approval)
+        return awaiting_page(
+            request,
+            sender,
+            payer,
+            answer,
+            payee=form.value("agent"),
+            amount=form.value("amount"),
+            kept=("agent", "payer", "message", "amount"),
+            verb="call",
+        )
+    callee = await db.read(lambda tx: _callee(tx, form.value("agent"), settings))
     return account_page(
         request,
         "own_agents/call-answer.html",
@@ -128,26 +137,6 @@ def _texts(answer: Any, depth: int) -> Iterator[str]:
         for name in ("result", "message", "artifacts", "status", "task"):
             if name in answer:
                 yield from _texts(answer[name], depth + 1)
-
-
-def _awaiting(
-    request: Request, sender: Acting, payer: agents.OwnedAgent, callee: Callee, approval: Any
-) -> HTMLResponse:
-    return agent_page(
-        request,
-        "own_agents/approve-and-pay.html",
-        sender.person,
-        payer,
-        sender.form,
-        status=202,
-        approval=approval,
-        payee=sender.form.value("agent"),
-        amount=sender.form.value("amount"),
-        currency=callee.card.settlement_currency,
-        action=PAGE,
-        kept=("agent", "payer", "message", "amount"),
-        verb="call",
-    )
 
 
 async def _form(

@@ -1,5 +1,6 @@
 """Capabilities that an own agent delegates or holds: listed, issued with a token that is shown once, and revoked."""
 
+from typing import TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Request
@@ -16,6 +17,7 @@ from hansa.doors.console.access import (
     see_other,
     whole_number,
 )
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import require_permission
@@ -25,11 +27,16 @@ from hansa.foundation.values.roles import PERMISSIONS, permissions_of
 from hansa.rooms import agents
 
 from .pages import MyDid, acting_as, agent_page, own_agent, path_of, settings_router
+from .picker import suggestions, with_dids
 
 router = settings_router()
 
 DELEGATES = "authz.delegate"
 NUMBERS = ("max_uses", "ttl_seconds")
+# Fields that name agents.
+NAMED = ("holder_agent_did", "payees")
+
+Terms = TypeVar("Terms", agents.CapabilityIn, agents.AttenuationIn)
 
 
 @router.get("/capabilities")
@@ -43,7 +50,7 @@ async def issue_capability(
     did: MyDid, sender: ProvedAct, request: Request, db: Db, settings: Config
 ) -> Response:
     """Issue a capability in the name of the agent, and show its token."""
-    person = sender.person
+    person, sender = sender.person, await with_dids(db, sender, *NAMED)
     own = await own_agent(db, person, did)
     issuer = acting_as(own, person)
 
@@ -56,7 +63,7 @@ async def issue_capability(
 
     try:
         require_permission(issuer, DELEGATES, settings.agent_rbac_mode)
-        body = _requested(sender.form)
+        body = requested(sender.form, agents.CapabilityIn, agents.CaveatsIn)
         new = await act_once(request, sender, agents.CapabilityIssuedOut, issued)
     except Refused as refusal:
         refused = sender.form.refused(refusal)
@@ -84,8 +91,10 @@ async def revoke_capability(
     return see_other(f"{path_of(did)}/capabilities?done=revoked")
 
 
-def _requested(form: SentForm) -> agents.CapabilityIn:
-    """The capability that the form describes. Raises: FormRefused."""
+def requested(
+    form: SentForm, model: type[Terms], caveats_model: type[agents.CaveatsIn | agents.NarrowerCaveatsIn]
+) -> Terms:
+    """The capability that the form describes, to be issued or drawn from another. Raises: FormRefused."""
     permissions, payees = form.values("permissions"), form.value("payees").split()
     if not permissions:
         raise FormRefused({"permissions": "Select at least one permission."})
@@ -93,9 +102,9 @@ def _requested(form: SentForm) -> agents.CapabilityIn:
     if payees and not limits_payees:
         raise FormRefused({"limits_payees": "Check this box to allow only these payees, or remove them."})
     caveats = form.read_as(
-        agents.CaveatsIn,
+        caveats_model,
         permissions=permissions,
-        max_per_tx=form.value("max_per_tx").strip() or None,
+        max_per_tx=with_decimal_point(form.value("max_per_tx").strip()) or None,
         counterparty_allow=payees if limits_payees else None,
         allowed_currencies=None,
         operations=None,
@@ -103,10 +112,10 @@ def _requested(form: SentForm) -> agents.CapabilityIn:
     )
     numbers = {name: whole_number(form.value(name)) for name in NUMBERS if form.value(name).strip()}
     return form.read_as(
-        agents.CapabilityIn,
+        model,
         caveats=caveats,
         holder_agent_did=form.value("holder_agent_did").strip() or None,
-        budget_total=form.value("budget_total").strip() or None,
+        budget_total=with_decimal_point(form.value("budget_total").strip()) or None,
         currency=None,
         **numbers,
     )
@@ -127,5 +136,6 @@ async def _page(
         capabilities=[agents.CapabilityOut.seen_by(did, chain) for chain in chains],
         permissions=PERMISSIONS,
         held=permissions_of(agent.roles),
+        suggested=await suggestions(db, person, did),
         done=request.query_params.get("done", ""),
     )

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, FormRefused, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access.forms import moment_in_utc, with_decimal_point
 from hansa.doors.console.contract_pages import BIGINT_MAX, wording
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -26,7 +27,6 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 SHOWN = 50
 REGISTRY_MAX_CHARACTERS = 512
 COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 DISPUTABLE = frozenset(
     {
         commerce.Status.ACCEPTED,
@@ -195,14 +195,17 @@ def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
 
 
 def _proposal(form: SentForm) -> dict[str, Any]:
-    texts = ("title", "contract_type", "amount", "terms", "acceptance_criteria")
-    optional = ("provider_did", "provider_bond_min", "approval_id")
+    texts = ("title", "contract_type", "terms", "acceptance_criteria")
+    optional = ("provider_did", "approval_id")
+    bond = form.value("provider_bond_min").strip()
     jobs = form.value("provider_jobs_min").strip()
     return {
         **{name: form.value(name).strip() for name in texts},
+        "amount": with_decimal_point(form.value("amount").strip()),
         **{name: form.value(name).strip() for name in optional if form.value(name).strip()},
-        **{name: _moment(form.value(name)) for name in ("submit_by", "review_by") if form.value(name)},
+        **{name: moment_in_utc(form.value(name)) for name in ("submit_by", "review_by") if form.value(name)},
         **{name: form.value(name) == "true" for name in ("funded", "auto_approve")},
+        **({"provider_bond_min": with_decimal_point(bond)} if bond else {}),
         **({"provider_jobs_min": _count(jobs)} if jobs else {}),
     }
 
@@ -210,11 +213,6 @@ def _proposal(form: SentForm) -> dict[str, Any]:
 def _count(text: str) -> int | str:
     """A number as the API takes it; any other text as it is, for the refusal of the API."""
     return int(text) if COUNT.fullmatch(text) else text
-
-
-def _moment(text: str) -> str:
-    """A moment as a browser gives it, in UTC."""
-    return f"{text}:00Z" if MOMENT.fullmatch(text) else text
 
 
 async def _contract_page(

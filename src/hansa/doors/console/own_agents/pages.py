@@ -7,17 +7,20 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
 from hansa.doors.console.navigation import agent_tabs
+from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.roles import permissions_of
-from hansa.rooms import agents
+from hansa.rooms import agents, federation
 
 MyDid = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 READS = [Depends(within_read_limit)]
 ACTS = [Depends(limited(agents.ACT_TOKENS))]
+# Pages for which only some registries have a use.
+BRIDGE = ("/wallet/bridge",)
 
 
 def settings_router() -> APIRouter:
@@ -48,7 +51,8 @@ def agent_page(
 ) -> HTMLResponse:
     """A page of an own agent, with the navigation of the agent."""
     base = path_of(agent.did)
-    tabs, subpages = agent_tabs(base, request.url.path)
+    without = () if federation.is_mainframe(runtime_of(request).settings) else BRIDGE
+    tabs, subpages = agent_tabs(base, request.url.path, without)
     return account_page(
         request,
         template,

@@ -10,28 +10,32 @@ from hansa.doors.console.access import Acting, SentForm, SignedIn
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import agents, catalogue, ledger
 
-OWN_SUGGESTED, LINES_READ = 20, 50
+OWN_SUGGESTED, LINES_READ, HANDLES_READ = 20, 50, 100
 Suggestions = Sequence[tuple[str, str]]
 
 
 async def with_dids(db: Database, sender: Acting, *names: str) -> Acting:
-    """The form with the DID in each of these fields that holds the handle of an agent; other texts stay, for the API to refuse."""
-    handles = {name: sender.form.value(name).strip() for name in names}
-    handles = {name: text for name, text in handles.items() if "/" in text and not text.startswith("did:")}
+    """The form with DIDs in place of the handles of agents in these fields, one or several on lines; other texts stay, for the API to refuse."""
+    texts = {text for name in names for text in sender.form.value(name).split()[:HANDLES_READ]}
+    handles = {text for text in texts if "/" in text and not text.startswith("did:")}
 
     async def read(tx: Tx) -> dict[str, str]:
         found = {}
-        for name, handle in handles.items():
+        for handle in sorted(handles):
             try:
                 card = await catalogue.card_called(tx, handle)
             except catalogue.CardUnknown:
                 continue
             if card.did is not None:
-                found[name] = card.did
+                found[handle] = card.did
         return found
 
     dids = await db.read(read) if handles else {}
-    fields = [(name, dids.get(name, value)) for name, value in sender.form.fields]
+
+    def resolved(value: str) -> str:
+        return "\n".join(dids.get(text, text) for text in value.split()) if dids else value
+
+    fields = [(name, resolved(value) if name in names else value) for name, value in sender.form.fields]
     return replace(sender, form=SentForm(fields, sender.form.errors, sender.form.message))
 
 

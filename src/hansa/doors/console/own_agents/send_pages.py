@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
-from .acting import ApiAnswer, act_as, approve_first
+from .acting import ApiAnswer, act_as, approve_first, awaiting_page
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 from .picker import suggestions, with_dids
 
@@ -22,6 +22,15 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 SEND = "/teg/send"
 QUERY_MAX = 512
 MEMBERS = {"receiver_did": "receiver", "message": "memo"}
+# Refusals that are about one field and do not name it.
+FIELD_OF_CODE = {
+    "ACCOUNT_UNKNOWN": "receiver",
+    "SELF_TRANSFER": "receiver",
+    "SYSTEM_ACCOUNT": "receiver",
+    "ACCOUNT_REVOKED": "receiver",
+    "INSUFFICIENT_BALANCE": "amount",
+    "BELOW_MIN_AMOUNT_OUT": "min_amount_out",
+}
 
 
 @router.get("/account/agents/{did}/wallet/send", dependencies=READS)
@@ -30,7 +39,7 @@ async def show_send(
 ) -> HTMLResponse:
     """The form; `receiver`, `amount` and `memo` in the address fill it in."""
     agent = await own_agent(db, person, did)
-    named = ("receiver", "amount", "memo")
+    named = ("receiver", "amount", "memo", "min_amount_out")
     form = SentForm([(name, request.query_params.get(name, "")[:QUERY_MAX]) for name in named])
     return await _form(request, person, agent, form, db, settings=settings)
 
@@ -61,20 +70,14 @@ async def send(did: MyDid, sender: Act, request: Request, db: Db, settings: Conf
     if answer.is_refused:
         return await _refused(request, sender, agent, answer, db, settings=settings)
     if answer.awaits_owner:
-        receiver = sender.form.value("receiver").strip()
-        return agent_page(
+        return awaiting_page(
             request,
-            "own_agents/approve-and-pay.html",
-            sender.person,
+            sender,
             agent,
-            sender.form,
-            status=202,
-            approval=answer.approval,
-            payee=receiver,
+            answer,
+            payee=sender.form.value("receiver").strip(),
             amount=answer.document["amount"],
-            currency=settings.settlement_currency,
-            action=request.url.path,
-            kept=("receiver", "amount", "memo"),
+            kept=("receiver", "amount", "memo", "min_amount_out"),
             verb="send",
         )
     return see_other(address_of(did, "wallet", "sent"))
@@ -85,9 +88,10 @@ def _body(form: SentForm) -> dict[str, Any]:
         "receiver_did": form.value("receiver").strip(),
         "amount": with_decimal_point(form.value("amount").strip()),
         "message": form.value("memo"),
+        "min_amount_out": with_decimal_point(form.value("min_amount_out").strip()),
         "approval_id": form.value("approval_id"),
     }
-    optional = {"message", "approval_id"}
+    optional = {"message", "min_amount_out", "approval_id"}
     return {name: value for name, value in given.items() if value or name not in optional}
 
 
@@ -101,10 +105,8 @@ async def _refused(
     settings: Settings,
 ) -> HTMLResponse:
     form = answer.on(sender.form, **MEMBERS)
-    if answer.code in {"ACCOUNT_UNKNOWN", "SELF_TRANSFER", "SYSTEM_ACCOUNT", "ACCOUNT_REVOKED"}:
-        form = SentForm(form.fields, {"receiver": answer.document["detail"]}, form.message)
-    if answer.code == "INSUFFICIENT_BALANCE":
-        form = SentForm(form.fields, {"amount": answer.document["detail"]}, form.message)
+    if answer.code in FIELD_OF_CODE:
+        form = SentForm(form.fields, {FIELD_OF_CODE[answer.code]: answer.document["detail"]}, form.message)
     return await _form(request, sender.person, agent, form, db, settings=settings, status=answer.status)
 
 

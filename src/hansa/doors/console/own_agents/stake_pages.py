@@ -54,7 +54,7 @@ async def unstake(did: MyDid, sender: Act, request: Request, db: Db, settings: C
     """Release units of one position, or of those whose lock has ended."""
     agent = await own_agent(db, sender.person, did)
     form = sender.form
-    body = {"amount": form.value("released").strip()}
+    body = {"amount": with_decimal_point(form.value("released").strip())}
     if position := form.value("position_id"):
         body["position_id"] = position
     answer = await act_as(request, sender, did, "/staking/unstake", body)
@@ -64,6 +64,21 @@ async def unstake(did: MyDid, sender: Act, request: Request, db: Db, settings: C
             request, sender.person, agent, refused, db, settings=settings, status=answer.status
         )
     return see_other(address_of(did, PAGE, "released"))
+
+
+@router.post("/account/agents/{did}/wallet/stakes/claim", dependencies=ACTS)
+async def claim(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Pay the rewards that the stakes have earned, as far as the fee collector covers them."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, "/staking/claim-rewards")
+    if answer.is_refused:
+        refused = answer.on(sender.form)
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    if answer.document["transaction_id"] is not None:
+        return see_other(address_of(did, PAGE, "claimed"))
+    return see_other(address_of(did, PAGE, "unpaid" if answer.document["due"] != "0" else "unearned"))
 
 
 async def _page(
@@ -76,11 +91,13 @@ async def _page(
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    async def reading(tx: Tx) -> tuple[ledger.Holdings, Sequence[ledger.Position], int]:
-        held = await ledger.read_holdings(tx, agent.did)
-        return held, *await ledger.read_positions(tx, agent.did, limit=POSITIONS_SHOWN, offset=0)
+    policy = ledger.StakingPolicy.of(settings)
 
-    holdings, positions, total = await db.read(reading)
+    async def reading(tx: Tx) -> tuple[ledger.StakingStats, Sequence[ledger.Position], int]:
+        stats = await ledger.read_staking_stats(tx, agent.did, policy)
+        return stats, *await ledger.read_positions(tx, agent.did, limit=POSITIONS_SHOWN, offset=0)
+
+    stats, positions, total = await db.read(reading)
     return agent_page(
         request,
         "wallet/stakes.html",
@@ -88,9 +105,10 @@ async def _page(
         agent,
         form,
         status=status,
-        holdings=holdings,
+        stats=stats,
+        holdings=stats.holdings,
         positions=positions,
         total=total,
-        policy=ledger.StakingPolicy.of(settings),
+        policy=policy,
         currency=settings.settlement_currency,
     )

@@ -1,6 +1,6 @@
 """The charter: the keys that stand for the registry."""
 
-from .authorizing import authorizations_admin_router
+from .authorizing import authorizations_admin_router, record_in_card, withdraw_from_card
 from .card_content import BORDER_FEE, NO_LICENCE
 from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
 from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
@@ -70,6 +70,7 @@ __all__ = [
     "read_card",
     "read_editable_version",
     "read_operator",
+    "record_in_card",
     "registry_id_of",
     "replace_sealed_key",
     "require_present_key",
@@ -80,4 +81,5 @@ __all__ = [
     "router",
     "set_icon",
     "well_known_router",
+    "withdraw_from_card",
 ]

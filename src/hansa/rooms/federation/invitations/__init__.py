@@ -21,7 +21,7 @@ from .inviting import (
     sign_invitation,
 )
 from .routes import invitations_admin_router, invitations_router
-from .schemas import AcceptIn, InvitationIn
+from .schemas import AcceptIn, InvitationIn, OpenInvitationOut, OpenInvitationsOut
 
 __all__ = [
     "LIFETIME_MAX_SECONDS",
@@ -30,6 +30,8 @@ __all__ = [
     "AcceptedOut",
     "CardCheck",
     "InvitationIn",
+    "OpenInvitationOut",
+    "OpenInvitationsOut",
     "Preview",
     "SignedInvitation",
     "accept",

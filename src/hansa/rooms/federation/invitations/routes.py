@@ -1,10 +1,11 @@
-"""Invitations over HTTP: signed and accepted by administrators, redeemed by the registry that accepts."""
+"""Invitations over HTTP: signed, listed, revoked and accepted by administrators, redeemed by the registry that accepts."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
 
-from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, Public, admin_holding
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -22,9 +23,17 @@ from .errors import (
     InvitationUsed,
     OperatorNotInvited,
 )
-from .inviting import invite
+from .inviting import invite, open_invitations, revoke_invitation
 from .redeeming import redeem
-from .schemas import AcceptIn, InvitationIn, InvitationOut, RedeemedOut, RedeemIn
+from .schemas import (
+    AcceptIn,
+    InvitationIn,
+    InvitationOut,
+    OpenInvitationsOut,
+    RedeemedOut,
+    RedeemIn,
+    RevokedInvitationOut,
+)
 
 invitations_admin_router = APIRouter(
     prefix="/admin/federation/invitations", tags=["administrators"], route_class=GuardedRoute
@@ -50,6 +59,19 @@ async def invite_registry(
     With `operator` it is for the operator registry of this name, which receives its certificates when it accepts.
     """
     return InvitationOut.of(await invite(runtime_of(request), administrator, body.lifetime, body.operator))
+
+
+@invitations_admin_router.get("", responses=problems(Unauthorized))
+async def list_open_invitations(_: Administrator, db: Db) -> OpenInvitationsOut:
+    """The invitations that can be redeemed, newest first, at most 100. An invitation itself is shown only when it is made."""
+    return OpenInvitationsOut.of(await db.read(open_invitations))
+
+
+@invitations_admin_router.delete("/{jti:uuid}", responses=problems(Unauthorized, InvitationUnknown))
+async def revoke_open_invitation(jti: UUID, administrator: Administrator, db: Db) -> RevokedInvitationOut:
+    """Revoke an invitation that nobody has redeemed: it is refused from then on."""
+    await db.transaction(lambda tx: revoke_invitation(tx, administrator, jti))
+    return RevokedInvitationOut(id=jti)
 
 
 @invitations_admin_router.post(

@@ -1,7 +1,9 @@
 """Shapes of invitations."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field, StrictBool, StrictInt
 
@@ -11,7 +13,7 @@ from hansa.rooms.federation.identity import OperatorSvidOut
 from hansa.rooms.federation.peers import NetInLimit, PeerStatus, minor_limit
 
 from .documents import DOCUMENT_MAX_CHARACTERS
-from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, SignedInvitation
+from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, OpenInvitation, SignedInvitation
 from .redeeming import Redeemed
 
 
@@ -46,6 +48,43 @@ class InvitationOut(LazyModel):
     @classmethod
     def of(cls, signed: SignedInvitation) -> "InvitationOut":
         return cls(invitation=signed.text, expires_at=signed.expires_at)
+
+
+class OpenInvitationOut(LazyModel):
+    """An invitation that can be redeemed, without its text."""
+
+    id: UUID
+    operator: str | None = Field(
+        description="Name of the operator registry that it is for; null: a registry of another frame.",
+        examples=["north"],
+    )
+    created_at: datetime
+    expires_at: datetime
+
+
+class OpenInvitationsOut(LazyModel):
+    """Invitations that can be redeemed, newest first."""
+
+    items: list[OpenInvitationOut]
+
+    @classmethod
+    def of(cls, invitations: Sequence[OpenInvitation]) -> "OpenInvitationsOut":
+        """The list as it is answered."""
+        return cls(
+            items=[
+                OpenInvitationOut(
+                    id=one.jti, operator=one.operator, created_at=one.created_at, expires_at=one.expires_at
+                )
+                for one in invitations
+            ]
+        )
+
+
+class RevokedInvitationOut(LazyModel):
+    """Nobody redeems the invitation any more."""
+
+    id: UUID
+    status: Literal["revoked"] = "revoked"
 
 
 class AcceptIn(RequestBody):

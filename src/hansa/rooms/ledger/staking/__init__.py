@@ -9,7 +9,7 @@ from hansa.rooms.ledger.staking.errors import (
     StakingDisabled,
     TooManyPositions,
 )
-from hansa.rooms.ledger.staking.figures import Holdings
+from hansa.rooms.ledger.staking.figures import Holdings, Stats
 from hansa.rooms.ledger.staking.policy import StakingPolicy
 from hansa.rooms.ledger.staking.positions import (
     Claim,
@@ -21,7 +21,7 @@ from hansa.rooms.ledger.staking.positions import (
     stake,
     unstake,
 )
-from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, stake_gaps
+from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, read_stats, stake_gaps
 from hansa.rooms.ledger.staking.routes import router
 from hansa.rooms.ledger.staking.rules import Position
 
@@ -38,12 +38,14 @@ __all__ = [
     "StakeReceipt",
     "StakingDisabled",
     "StakingPolicy",
+    "Stats",
     "TooManyPositions",
     "UnstakeOrder",
     "UnstakeReceipt",
     "claim_rewards",
     "read_holdings",
     "read_positions",
+    "read_stats",
     "router",
     "stake",
     "stake_gaps",

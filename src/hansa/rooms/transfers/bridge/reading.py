@@ -60,6 +60,11 @@ async def find_saga(tx: Tx, saga_id: UUID, did: str, book: ledger.Book) -> SagaV
     raise SagaUnknown
 
 
+async def sagas_of(tx: Tx, did: str, book: ledger.Book, most: int) -> list[SagaView]:
+    """The newest sagas that an agent began."""
+    return [view_of(row, book) for row in await store.rows_of_sender(tx, did, most)]
+
+
 def view_of(row: asyncpg.Record, book: ledger.Book) -> SagaView:
     """A saga as its sender sees it."""
     return SagaView(

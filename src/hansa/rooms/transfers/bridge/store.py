@@ -52,6 +52,10 @@ UPDATE transfers_bridge_saga SET state = $2, code = $3, answer = coalesce($4, an
 WHERE saga_id = $1
 """  # noqa: S608
 
+_OF_SENDER = """
+SELECT * FROM transfers_bridge_saga WHERE sender_did = $1 ORDER BY created_at DESC, saga_id LIMIT $2
+"""
+
 _TAKE_DUE = f"""
 UPDATE transfers_bridge_saga SET tries = tries + 1, next_at = least(CASE WHEN deadline > clock_timestamp() THEN deadline END,
   clock_timestamp() + make_interval(secs => least({FIRST_PAUSE_SECONDS} * 2 ^ least(tries, 16), {LONGEST_PAUSE_SECONDS})))
@@ -190,6 +194,11 @@ async def saga_row(tx: Tx, saga_id: UUID, *, lock: bool = False) -> asyncpg.Reco
     """Return the row of the saga that `find` reads."""
     statement = "SELECT * FROM transfers_bridge_saga WHERE saga_id = $1"
     return await tx.fetchrow(statement + (" FOR UPDATE" if lock else ""), saga_id)
+
+
+async def rows_of_sender(tx: Tx, did: str, most: int) -> list[asyncpg.Record]:
+    """The newest sagas that an agent began."""
+    return list(await tx.fetch(_OF_SENDER, did, most))
 
 
 async def decision_rows(tx: Tx, saga_id: UUID) -> list[asyncpg.Record]:
