@@ -18,6 +18,8 @@ MORE = {
     "GET /administration": 24,
     "GET /account/deletion": 30,
     "GET /account/call": 11,
+    # The proof: leaves and paths in the tree, the attestation, and its place in the log.
+    "GET /account/agents/{did}/wallet/proof": 18,
     "GET /account/agents/{did}/disputes/{dispute_id:int}": 11,
 }
 BOUNDS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ")

@@ -217,7 +217,7 @@ async def pages_of_one_object(strangers: Strangers) -> list[str]:
     )
     caveats = {"permissions": ["teg.transfer"], "counterparty_allow": [strangers.other.did]}
     body = {"caveats": caveats, "holder_agent_did": did}
-    made = await registry.post("/agents/capabilities", json=body, headers=strangers.other.headers)
+    made = await registry.post("/agents/capabilities", json=body, headers=strangers.agent.headers)
     assert made.status_code == 200, made.text
     base = f"/account/agents/{did}"
     return [f"{base}/wallet/bridge/{saga_id}", f"{base}/capabilities/{made.json()['id']}/narrow"]

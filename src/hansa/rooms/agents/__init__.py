@@ -15,7 +15,7 @@ from hansa.rooms.agents.capabilities import (
 )
 from hansa.rooms.agents.capabilities.errors import CapabilityAbsent, CapabilityWidened
 from hansa.rooms.agents.capabilities.issue import attenuate as attenuate_capability
-from hansa.rooms.agents.capabilities.issue import delegations
+from hansa.rooms.agents.capabilities.issue import delegations, own_capability
 from hansa.rooms.agents.capabilities.issue import issue as issue_capability
 from hansa.rooms.agents.capabilities.issue import revoke as revoke_capability
 from hansa.rooms.agents.capabilities.schemas import (
@@ -194,6 +194,7 @@ __all__ = [
     "of_person",
     "own_agent",
     "own_approval",
+    "own_capability",
     "own_or_new_key",
     "own_wallets",
     "owner_of",

@@ -77,10 +77,7 @@ async def _page(
     status: int = 200,
 ) -> HTMLResponse:
     agent = await own_agent(db, person, did)
-    chains = await db.read(lambda tx: agents.delegations(tx, person.developer, did))
-    chain = next((one for one in chains if one.leaf.id == capability_id), None)
-    if chain is None:
-        raise agents.CapabilityAbsent
+    chain = await db.read(lambda tx: agents.own_capability(tx, capability_id, did))
     if chain.leaf.holder_did not in {None, did}:
         raise agents.CapabilityUnknown
     return agent_page(

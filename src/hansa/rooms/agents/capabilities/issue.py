@@ -110,6 +110,14 @@ async def own_capabilities(tx: Tx, did: str) -> Sequence[Chain]:
     return await store.chains_of(tx, did)
 
 
+async def own_capability(tx: Tx, capability_id: UUID, did: str) -> Chain:
+    """A capability that an agent issued or holds. Raises: CapabilityAbsent."""
+    chain = await store.find_chain(tx, capability_id)
+    if chain is None or did not in {chain.leaf.issuer_did, chain.leaf.holder_did}:
+        raise CapabilityAbsent
+    return chain
+
+
 async def delegations(tx: Tx, developer: Developer, did: str) -> Sequence[Chain]:
     """The capabilities that an own agent issued or holds, the newest first. Raises: AgentUnknown."""
     await seen_with(tx, developer.id, did, Right.READ)
