@@ -62,7 +62,7 @@ def _refused(form: SentForm, refusal: Refused) -> SentForm:
     """The form with its errors; a limit that is wider than its parent has the sentence beside its field."""
     if not isinstance(refusal, agents.CapabilityWidened):
         return form.refused(refusal)
-    caveat = str(refusal.context["caveat"])
+    caveat = str((refusal.context or {}).get("caveat"))
     return SentForm(form.fields, {FIELD_OF_CAVEAT.get(caveat, caveat): refusal.detail}, refusal.detail)
 
 

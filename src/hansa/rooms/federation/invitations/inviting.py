@@ -17,7 +17,7 @@ from hansa.rooms.federation.peers import local_bundle, require_name
 
 from . import documents, store
 from .errors import InvitationUnknown, OperatorNotInvited
-from .store import OpenInvitation
+from .records import OpenInvitation
 
 LIFETIME_MIN_SECONDS = 60
 LIFETIME_MAX_SECONDS = 604_800

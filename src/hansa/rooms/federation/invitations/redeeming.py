@@ -34,7 +34,7 @@ from hansa.rooms.federation.peers import (
 from . import store
 from .documents import Document, DocumentUnreadable, read
 from .errors import InvitationRefused, InvitationUnknown, InvitationUsed
-from .store import Invitation, Redeemer
+from .records import Invitation, Redeemer
 from .verifying import PEER_TYPES, Place, VerifiedParty, place_of_acceptor, verify_party
 
 

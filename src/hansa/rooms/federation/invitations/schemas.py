@@ -13,7 +13,8 @@ from hansa.rooms.federation.identity import OperatorSvidOut
 from hansa.rooms.federation.peers import NetInLimit, PeerStatus, minor_limit
 
 from .documents import DOCUMENT_MAX_CHARACTERS
-from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, OpenInvitation, SignedInvitation
+from .inviting import LIFETIME_MAX_SECONDS, LIFETIME_MIN_SECONDS, SignedInvitation
+from .records import OpenInvitation
 from .redeeming import Redeemed
 
 

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import msgspec
-
 from hansa.foundation.plumbing.storage.database import Tx
+
+from .records import Invitation, OpenInvitation, Redeemer
 
 _ADD = """
 INSERT INTO federation_invitation (jti, expires_at, operator_name)
@@ -33,31 +33,6 @@ WHERE redeemed_at IS NULL AND expires_at > clock_timestamp() ORDER BY created_at
 _REVOKE = """
 DELETE FROM federation_invitation WHERE jti = $1 AND redeemed_at IS NULL AND expires_at > clock_timestamp()
 """
-
-
-class OpenInvitation(msgspec.Struct, frozen=True):
-    """An invitation that can be redeemed. `operator` is the name that it is for, None: another frame."""
-
-    jti: UUID
-    created_at: datetime
-    expires_at: datetime
-    operator: str | None
-
-
-class Redeemer(msgspec.Struct, frozen=True):
-    """Redeemer of an invitation: the key that signs, the address, the roots. A repeat bears the same three."""
-
-    thumbprint: str
-    public_url: str
-    bundle_sha256: str
-
-
-class Invitation(msgspec.Struct, frozen=True):
-    """An invitation; `redeemer` is None before it was redeemed. `operator` is the name that it is for, None: another frame."""
-
-    is_open: bool
-    redeemer: Redeemer | None
-    operator: str | None
 
 
 async def add(tx: Tx, jti: UUID, lifetime: timedelta, operator: str | None) -> datetime:

@@ -31,7 +31,7 @@ from hansa.rooms.federation.peers import (
 
 from .documents import CLOCK_SKEW_SECONDS, Document, Party
 from .errors import InvitationRefused
-from .store import Invitation
+from .records import Invitation
 
 Place = Literal["elsewhere", "frame", "operator"]
 """What the other registry is to this one: of another trust domain, this operator's frame, or an operator of the same frame."""
