@@ -111,3 +111,9 @@ _.first_retry_seconds  # transfers_reserve_record
 
 # The one table of roundings, which a guide repeats and a test compares.
 ROUNDINGS
+
+# Members of a dispatch context, which the SDK of the tools reads.
+_.cancel_requested
+_.can_send_request
+_.message_metadata
+_.send_raw_request

@@ -1,7 +1,7 @@
 """The protocol by the SDK, which is imported here alone: a process imports this module after it has said that it is ready.
 
 - One server for each address: its lists may be shared between callers, or not.
-- Each request is served by a session manager of its own: nothing of it outlives the request.
+- Each request is served by itself (`single_exchange.py`), or by a session manager of its own: nothing of it outlives the request.
 """
 
 import asyncio
@@ -35,6 +35,7 @@ import hansa
 from . import gateway, inputs
 from .exchange import Exchange, Offered
 from .refusals import ToolUnknown
+from .single_exchange import serve_single, single_request
 from .tools import TOOLS
 
 EXCHANGE = "hansa.mcp.exchange"
@@ -71,6 +72,10 @@ async def serve(exchange: Exchange, body: bytes) -> Response:
     # Blanks around a value are no part of it (RFC 9110, 5.5); the SDK compares values with the message.
     headers = [(name, value.strip(b" \t")) for name, value in outer["headers"]]
     scope: Scope = {**outer, "headers": headers, EXCHANGE: exchange}
+    request = Request(scope)
+    message = single_request(request, body)
+    if message is not None:
+        return await serve_single(server, request, message)
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
     async with manager.run():
         await manager.handle_request(scope, receive, send)
