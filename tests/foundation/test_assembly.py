@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
 
 import pytest
 from fastapi import APIRouter
@@ -137,13 +138,16 @@ async def test_an_account_is_ended_from_the_uppermost_room_down_and_every_blocke
     ended: list[str] = []
 
     def room(name: str) -> Room:
-        async def blockers(_: object, __: int) -> list[Blocker]:
-            return [Blocker(name, "did:x:y", "1", "Take it away.")]
+        async def agents(_: object, developer_id: int) -> dict[str, str]:
+            return {f"did:x:{developer_id}": "active"}
+
+        async def blockers(_: object, owned: Mapping[str, str]) -> list[Blocker]:
+            return [Blocker(name, did, "1", "Take it away.") for did in owned]
 
         async def end(_: object, __: int) -> None:
             ended.append(name)
 
-        return Room(name, account_end=AccountEnd(blockers, end))
+        return Room(name, account_end=AccountEnd(blockers, end, agents=agents if name == "low" else None))
 
     slots = Assembly([room("low"), Room("middle"), room("high")]).slots()
     end = slots.value(ACCOUNT_END, registry.runtime)

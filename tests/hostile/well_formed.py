@@ -125,8 +125,8 @@ class Stage:
     bystander_id: int
 
 
-async def set_stage(registry: TestRegistry) -> Stage:
-    """A registry with a developer, two agents and a link to verify an address."""
+async def set_stage(registry: TestRegistry, *, streams: bool = False) -> Stage:
+    """A registry with a developer, two agents and a link to verify an address; streams end at once unless they are wanted."""
     developer = await registry.developer()
     agent = await developer.agent(name="Staged")
     payee = await registry.agent(pricing={"base_rate": "0.0001"})
@@ -142,8 +142,9 @@ async def set_stage(registry: TestRegistry) -> Stage:
     profile = (await registry.get("/auth/profile", headers=bystander.headers)).json()
     await registry.indexed()
     await auditor.run_cycle(registry.runtime)
-    # A stream has no end of its own.
-    journal.LIVE_FEED.of(registry.runtime).end_streams()
+    if not streams:
+        # A stream has no end of its own.
+        journal.LIVE_FEED.of(registry.runtime).end_streams()
     return Stage(
         registry,
         developer,

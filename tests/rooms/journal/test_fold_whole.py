@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -47,7 +48,9 @@ async def both_agree(tx: Tx, draw: random.Random) -> None:
     await undone.start()
     await tx.execute(_EMPTY)
     await add_events(tx, draw)
-    seen = fold.Horizon(oldest_open=draw.randrange(50, 90), not_begun=90, as_of_seq=0, cluster=1)
+    seen = fold.Horizon(
+        began_at=datetime.now(UTC), oldest_open=draw.randrange(50, 90), not_begun=90, as_of_seq=0, cluster=1
+    )
     moves = await listed(fold.fold_moves(tx, SINCE_BEFORE_ALL, seen))
     whole = await fold.fold_whole(tx, seen)
     assert whole.supply == await fold.fold_supply(tx, SINCE_BEFORE_ALL, seen)

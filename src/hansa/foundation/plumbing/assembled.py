@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.jobs.reactors import Reactor
 from hansa.foundation.plumbing.keys.seal import SealedColumn
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.process.runtime import Runtime, Slots
-from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnd, Background, Blocker, Room
+from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnds, Background, Blocker, Room
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 
@@ -87,11 +87,17 @@ class Assembly:
         routes = [one for room in self.rooms for one in room.routes if one.at_root == at_root]
         return tuple(one.router for one in sorted(routes, key=lambda one: one.position))
 
-    def _account_end(self) -> AccountEnd:
+    def _account_end(self) -> AccountEnds:
         ends = [room.account_end for room in reversed(self.rooms) if room.account_end is not None]
 
         async def blockers(tx: Tx, developer_id: int) -> list[Blocker]:
-            return [blocker for end in ends for blocker in await end.blockers(tx, developer_id)]
+            agents = {
+                did: status
+                for end in ends
+                if end.agents is not None
+                for did, status in (await end.agents(tx, developer_id)).items()
+            }
+            return [blocker for end in ends for blocker in await end.blockers(tx, agents)]
 
         async def end_all(tx: Tx, developer_id: int) -> None:
             for end in ends:
@@ -101,7 +107,7 @@ class Assembly:
             for end in ends:
                 await end.erase(tx, developer_id)
 
-        return AccountEnd(blockers, end_all, erase_all)
+        return AccountEnds(blockers, end_all, erase_all)
 
 
 def _doubled(rooms: Sequence[Room]) -> Iterator[str]:

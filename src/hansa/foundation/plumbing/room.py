@@ -42,7 +42,7 @@ class Blocker(msgspec.Struct, frozen=True):
     detail: str
 
 
-async def no_blockers(_: Tx, __: int) -> list[Blocker]:
+async def no_blockers(_: Tx, __: Mapping[str, str]) -> list[Blocker]:
     """Nothing prevents the end of an account."""
     return []
 
@@ -54,14 +54,24 @@ async def nothing(_: Tx, __: int) -> None:
 class AccountEnd(msgspec.Struct, frozen=True):
     """Acts of a room at the end of a developer's account.
 
-    `blockers(tx, developer_id)` names the reasons against it. `end(tx, developer_id)` ends everything that the developer owns in the room
-    when the account is closed; it raises Conflict when something prevents it after all. `erase(tx, developer_id)` deletes,
-    minutes later, everything that may be personal.
+    `blockers(tx, agents)` names the reasons against it; `agents` has the status of each agent of the developer by its DID, as one room
+    reads them (`agents(tx, developer_id)`). `end(tx, developer_id)` ends everything that the developer owns in the room when the account
+    is closed; it raises Conflict when something prevents it after all. `erase(tx, developer_id)` deletes, minutes later, everything that
+    may be personal.
     """
 
-    blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]] = no_blockers
+    blockers: Callable[[Tx, Mapping[str, str]], Awaitable[Sequence[Blocker]]] = no_blockers
     end: Callable[[Tx, int], Awaitable[None]] = nothing
     erase: Callable[[Tx, int], Awaitable[None]] = nothing
+    agents: Callable[[Tx, int], Awaitable[Mapping[str, str]]] | None = None
+
+
+class AccountEnds(msgspec.Struct, frozen=True):
+    """The same acts of all rooms, each for a developer."""
+
+    blockers: Callable[[Tx, int], Awaitable[Sequence[Blocker]]]
+    end: Callable[[Tx, int], Awaitable[None]]
+    erase: Callable[[Tx, int], Awaitable[None]]
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -90,5 +100,5 @@ class Room(msgspec.Struct, frozen=True):
 REACTORS: Slot[tuple[Reactor, ...]] = Slot("plumbing: reactors of all rooms")
 """Filled by the assembly."""
 
-ACCOUNT_END: Slot[AccountEnd] = Slot("plumbing: the end of an account in all rooms")
+ACCOUNT_END: Slot[AccountEnds] = Slot("plumbing: the end of an account in all rooms")
 """Filled by the assembly: the blockers of all rooms; what is owned is ended from the uppermost room down."""

@@ -31,7 +31,7 @@ from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.errors import AgentOfCaller, AgentSuspended, AgentUnknown
-from hansa.rooms.agents.keys import keys_of
+from hansa.rooms.agents.keys import keys_of, keys_of_each
 from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.reading import rotate_key
 from hansa.rooms.agents.keys.routes import ROTATIONS as KEY_ROTATIONS
@@ -186,6 +186,7 @@ __all__ = [
     "issue_bootstrap_token",
     "issue_capability",
     "keys_of",
+    "keys_of_each",
     "lock_status",
     "lock_statuses",
     "new_client_secret",

@@ -1,21 +1,22 @@
 """End of a developer's agents with the account: the blockers, and the closing."""
 
+from collections.abc import Mapping
+
 from hansa.foundation.plumbing.room import AccountEnd, Blocker, BlockerKind
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
+from . import store
 from .bootstrap import forget_bootstrap_tokens
 from .status import of_developer, retire
 
 
-async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+async def _blockers(tx: Tx, agents: Mapping[str, str]) -> list[Blocker]:
     """Return the units in the accounts of the developer's agents: they would be lost, and locked ones are released first."""
-    found = []
-    for agent in await of_developer(tx, developer_id):
-        if agent.status != "revoked":
-            found += _held(await ledger.balance_of(tx, agent.did))
-    return found
+    present = [did for did, status in agents.items() if status != "revoked"]
+    balances = await ledger.balances_of(tx, present)
+    return [blocker for did in present for blocker in _held(balances[did])]
 
 
 async def _end(tx: Tx, developer_id: int) -> None:
@@ -40,4 +41,4 @@ def _held(balance: ledger.Balance) -> list[Blocker]:
     ]
 
 
-ACCOUNT_END_OF_AGENTS = AccountEnd(_blockers, _end)
+ACCOUNT_END_OF_AGENTS = AccountEnd(_blockers, _end, agents=store.statuses_of_developer)

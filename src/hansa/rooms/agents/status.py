@@ -110,8 +110,8 @@ async def page_of_developer(
     tx: Tx, developer_id: int, *, limit: int, offset: int
 ) -> tuple[list[OwnedAgent], int]:
     """A page of the same, and how many there are."""
-    page = await store.agents_of(tx, developer_id, limit=limit, offset=offset)
-    return await _currently_named(tx, page), await store.count_agents_of(tx, developer_id)
+    page, total = await store.page_of_agents(tx, developer_id, limit=limit, offset=offset)
+    return await _currently_named(tx, page), total
 
 
 async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:

@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.rights import Right
 
 from .rules import BootstrapToken, Credentials, HeldAgent, OwnedAgent
@@ -71,6 +72,8 @@ _AGENTS_OF = f"""
 SELECT {_OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
 """  # noqa: S608
 
+_PAGE_OF = with_total(_AGENTS_OF, "SELECT count(*) FROM agents_owned($1)")
+
 _AGENT_OF = f"SELECT {_OWNED} FROM agents_agent a WHERE did = $2 AND agents_right($1, a) >= $3"  # noqa: S608
 
 _FIND_HELD = "SELECT agents_right($1, a) AS level, a.roles FROM agents_agent a WHERE a.did = $2"
@@ -84,9 +87,10 @@ FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) >
   AND ($2::text IS NULL OR status = $2)
 """
 
-_FIND = f"""
-SELECT {_OWNED} {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4
-"""
+_FIND = with_total(
+    f"SELECT {_OWNED} {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4",
+    f"SELECT count(*) {_FOUND}",
+)
 
 _REPLACE_CREDENTIAL = """
 UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
@@ -260,6 +264,12 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
+async def statuses_of_developer(tx: Tx, developer_id: int) -> dict[str, str]:
+    """The status of every agent of a developer, by DID, the oldest first."""
+    rows = await tx.fetch("SELECT did, status FROM agents_owned($1) ORDER BY id", developer_id)
+    return {row["did"]: row["status"] for row in rows}
+
+
 async def readable_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
     """Those of the DIDs that are agents which the developer may read, in any status."""
     rows = await tx.fetch(
@@ -305,12 +315,6 @@ async def write_revoked(tx: Tx, did: str) -> None:
     await tx.execute(_WRITE_REVOKED, did)
 
 
-async def count_agents_of(tx: Tx, developer_id: int) -> int:
-    """How many agents a developer ever created."""
-    count: int = await tx.fetchval("SELECT count(*) FROM agents_owned($1)", developer_id)
-    return count
-
-
 async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
     """The DIDs of the newest active agents of a developer."""
     rows = await tx.fetch(
@@ -321,12 +325,18 @@ async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
     return [row["did"] for row in rows]
 
 
-async def agents_of(
-    tx: Tx, developer_id: int, *, limit: int | None = None, offset: int = 0
-) -> list[OwnedAgent]:
-    """The agents of a developer, in any status, the oldest first; all of them without a limit."""
-    rows = await tx.fetch(_AGENTS_OF, developer_id, limit, offset)
+async def agents_of(tx: Tx, developer_id: int) -> list[OwnedAgent]:
+    """Every agent of a developer, in any status, the oldest first."""
+    rows = await tx.fetch(_AGENTS_OF, developer_id, None, 0)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows]
+
+
+async def page_of_agents(
+    tx: Tx, developer_id: int, *, limit: int, offset: int
+) -> tuple[list[OwnedAgent], int]:
+    """A page of the same, and how many there are."""
+    rows, total = await read_page(tx, _PAGE_OF, developer_id, limit, offset)
+    return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows], total
 
 
 async def agent_with(tx: Tx, developer_id: int, did: str, right: Right) -> OwnedAgent | None:
@@ -339,8 +349,7 @@ async def find_agents(
     tx: Tx, text: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[list[OwnedAgent], int]:
     """A page of the agents with this DID or with this in their first name, newest first, and how many there are."""
-    rows = await tx.fetch(_FIND, text, status, limit, offset)
-    total: int = await tx.fetchval(f"SELECT count(*) {_FOUND}", text, status)
+    rows, total = await read_page(tx, _FIND, text, status, limit, offset)
     return [OwnedAgent(**{**row, "roles": tuple(row["roles"])}) for row in rows], total
 
 

@@ -12,7 +12,6 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import supply_delta
 from hansa.foundation.values.money import Minor
@@ -68,7 +67,7 @@ async def read_live(tx: Tx) -> LiveReading:
     fold = await journal.fold_supply(tx, stored.folded_from, horizon)
     supply = await weigh(tx, stored.terms + fold.settled + fold.pending, horizon.as_of_seq)
     supply_delta.set(supply.delta)
-    return LiveReading(supply, fold.transactions, await clock.began_at(tx))
+    return LiveReading(supply, fold.transactions, horizon.began_at)
 
 
 async def weigh(tx: Tx, terms: journal.SupplyTerms, as_of_seq: int) -> SupplyVerdict:

@@ -56,7 +56,7 @@ from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position
 from .template import card_template
 from .track_record import show_scores, show_track_record
-from .versions.reading import card_document_at, history_of, version_of
+from .versions.reading import card_document_at, history_of, version_and_before
 from .versions.records import CardVersion, Replaced
 
 __all__ = [
@@ -144,5 +144,5 @@ __all__ = [
     "show_track_record",
     "suspend_card",
     "suspend_listings",
-    "version_of",
+    "version_and_before",
 ]

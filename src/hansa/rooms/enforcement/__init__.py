@@ -1,7 +1,13 @@
 """Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
 from .descriptor import ROOM
-from .developers import OwnedAgents, agents_by_developer, reinstate_developer, suspend_developer
+from .developers import (
+    OwnedAgents,
+    agents_by_developer,
+    agents_of_named,
+    reinstate_developer,
+    suspend_developer,
+)
 from .errors import DeveloperUnknown
 from .rules import HardSuspension
 from .schemas import (
@@ -30,6 +36,7 @@ __all__ = [
     "SuspendAgentsIn",
     "SuspendDeveloperIn",
     "agents_by_developer",
+    "agents_of_named",
     "hard_suspensions_at",
     "reinstate_agents",
     "reinstate_developer",

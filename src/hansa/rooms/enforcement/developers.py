@@ -99,7 +99,16 @@ class OwnedAgents(msgspec.Struct, frozen=True):
 
 async def agents_by_developer(tx: Tx, developer_id: int, *, limit: int, offset: int) -> OwnedAgents:
     """Read one page. Raises: DeveloperUnknown."""
-    name = await require_developer(tx, developer_id)
+    name = (await people.names_of(tx, [developer_id])).get(developer_id)
+    return await agents_of_named(tx, developer_id, name, limit=limit, offset=offset)
+
+
+async def agents_of_named(
+    tx: Tx, developer_id: int, name: str | None, *, limit: int, offset: int
+) -> OwnedAgents:
+    """Read one page of a developer whose name the caller has read; None for an account that is unknown or closed. Raises: DeveloperUnknown."""
+    if name is None:
+        raise DeveloperUnknown
     owned = await agents.of_developer(tx, developer_id)
     page = owned[offset : offset + limit]
     suspensions = await store.suspensions_of(tx, [agent.did for agent in page])

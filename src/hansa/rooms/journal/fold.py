@@ -6,6 +6,7 @@ from those whose transactions are still among open ones.
 
 import secrets
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 
 import asyncpg
 import msgspec
@@ -38,11 +39,13 @@ __all__ = [
 
 
 class Horizon(msgspec.Struct, frozen=True):
-    """View of a snapshot: every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
+    """View of a snapshot of a transaction that began at `began_at`.
 
+    Every transaction before `oldest_open` has ended, none from `not_begun` on is visible.
     `cluster` identifies the database cluster: transaction ids mean nothing in another one.
     """
 
+    began_at: datetime
     oldest_open: int
     not_begun: int
     as_of_seq: int

@@ -21,7 +21,8 @@ FOLD_SECONDS = 900
 MOVES_AT_ONCE = 2000
 
 _HORIZON = f"""
-SELECT plumbing_oldest_open() AS oldest_open,
+SELECT now() AS began_at,
+  plumbing_oldest_open() AS oldest_open,
   plumbing_not_begun() AS not_begun,
   {NEWEST_SEQUENCE} AS as_of_seq,
   (SELECT system_identifier FROM pg_control_system()) AS cluster

@@ -81,8 +81,8 @@ from hansa.rooms.ledger.holds import (
     open_hold,
     read_hold,
     read_holds,
-    read_open_holds,
     release_hold,
+    remaining_in,
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import Hold, escrow_gaps
@@ -109,12 +109,17 @@ from hansa.rooms.ledger.staking import (
     Position,
     StakingPolicy,
     read_holdings,
-    read_positions,
+    read_stakes,
     stake_gaps,
 )
-from hansa.rooms.ledger.staking import Stats as StakingStats
-from hansa.rooms.ledger.staking import read_stats as read_staking_stats
-from hansa.rooms.ledger.statement import Line, StatementFilter, as_csv, latest_counterparties, lines_of
+from hansa.rooms.ledger.statement import (
+    Line,
+    StatementFilter,
+    as_csv,
+    latest_counterparties,
+    lines_of,
+    newest_lines,
+)
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.supply import (
     Compensation,
@@ -132,6 +137,7 @@ from hansa.rooms.ledger.supply import (
     require_issuable,
     treasury_grants_after,
 )
+from hansa.rooms.ledger.wallet_store import Wallet, read_wallet
 
 __all__ = [
     "ACCOUNTS",
@@ -185,7 +191,6 @@ __all__ = [
     "Result",
     "SelfTransfer",
     "StakingPolicy",
-    "StakingStats",
     "StatementFilter",
     "SupplyChange",
     "SupplyExhausted",
@@ -193,6 +198,7 @@ __all__ = [
     "TransferOrder",
     "TreasuryInsufficient",
     "UnclaimedUnits",
+    "Wallet",
     "apply",
     "as_csv",
     "balance_of",
@@ -230,6 +236,7 @@ __all__ = [
     "locked_in_bridges",
     "mint",
     "net_in_with",
+    "newest_lines",
     "newest_transaction",
     "open_account",
     "open_hold",
@@ -241,12 +248,12 @@ __all__ = [
     "read_hold",
     "read_holdings",
     "read_holds",
-    "read_open_holds",
-    "read_positions",
-    "read_staking_stats",
+    "read_stakes",
+    "read_wallet",
     "refusals_of",
     "reinstate_accounts",
     "release_hold",
+    "remaining_in",
     "require_backed",
     "require_issuable",
     "return_locked",

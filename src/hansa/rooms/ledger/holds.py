@@ -9,7 +9,7 @@
   leaves the hold. Holds of owners without that extension are freed after a grace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -105,17 +105,17 @@ async def read_holds(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:
     return await store.of_owner(tx, owner_kind, owner_id)
 
 
-async def read_open_holds(tx: Tx, did: str, limit: int) -> Sequence[Hold]:
-    """Return the open holds of an account, newest first."""
-    return await store.of_payer(tx, did, limit)
-
-
 async def read_hold(tx: Tx, hold_id: int) -> Hold:
     """One hold, ended or not. Raises: HoldUnknown."""
     hold = await store.find(tx, hold_id)
     if hold is None:
         raise HoldUnknown
     return hold
+
+
+async def remaining_in(tx: Tx, hold_ids: Collection[int]) -> dict[int, Minor]:
+    """The units that are left in each of these holds; an unknown one is absent."""
+    return {hold.id: hold.remaining for hold in await store.find_all(tx, hold_ids)}
 
 
 HAS_OVERDUE = store.has_overdue(GRACE_SECONDS)

@@ -1,6 +1,6 @@
 """The SQL of holds beside the engine's. No statement here moves a unit."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,6 +15,8 @@ SELECT h.id, h.owner_kind, h.owner_id, payer.did AS payer, payee.did AS payee, h
 FROM ledger_hold h JOIN ledger_account payer ON payer.id = h.payer_id
 LEFT JOIN ledger_account payee ON payee.id = h.payee_id
 """
+
+OPEN_OF_PAYER = f"{_HOLDS} WHERE payer.did = $1 AND h.remaining > 0 ORDER BY h.id DESC LIMIT $2"
 
 # One that has expired is left to be freed.
 _OPEN = "id = $1 AND remaining > 0 AND (frozen_at IS NOT NULL OR expires_at > clock_timestamp()) IS NOT FALSE"
@@ -100,12 +102,9 @@ async def find(tx: Tx, hold_id: int) -> Hold | None:
     return Hold(**row) if row else None
 
 
-async def of_payer(tx: Tx, did: str, limit: int) -> Sequence[Hold]:
-    """The open holds of an account, newest first."""
-    rows = await tx.fetch(
-        f"{_HOLDS} WHERE payer.did = $1 AND h.remaining > 0 ORDER BY h.id DESC LIMIT $2", did, limit
-    )
-    return [Hold(**row) for row in rows]
+async def find_all(tx: Tx, hold_ids: Collection[int]) -> Sequence[Hold]:
+    """These holds, ended or not."""
+    return [Hold(**row) for row in await tx.fetch(f"{_HOLDS} WHERE h.id = ANY ($1)", hold_ids)]
 
 
 async def of_owner(tx: Tx, owner_kind: str, owner_id: str) -> Sequence[Hold]:

@@ -23,7 +23,7 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         created_at=profile.created_at,
         tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
         tos_accepted_at=profile.tos_accepted_at,
-        recovery_keys_version=await recovery_keys.present_version(tx, developer.id),
+        recovery_keys_version=recovery_keys.version_of_keys(frozenset(profile.recovery_key_hashes)),
     )
 
 

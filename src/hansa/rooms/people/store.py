@@ -85,6 +85,7 @@ class Profile(msgspec.Struct, frozen=True):
     tos_version: str | None
     tos_accepted_at: datetime | None
     created_at: datetime
+    recovery_key_hashes: Sequence[bytes]
 
 
 class VerificationLink(msgspec.Struct, frozen=True):
@@ -171,7 +172,9 @@ async def password_hash_of(tx: Tx, developer_id: int) -> str:
 
 async def profile_of(tx: Tx, developer_id: int) -> Profile:
     row = await tx.fetchrow(
-        "SELECT id, name, email, is_verified, tos_version, tos_accepted_at, created_at FROM people_developer WHERE id = $1",
+        "SELECT id, name, email, is_verified, tos_version, tos_accepted_at, created_at,"
+        " ARRAY(SELECT key_hash FROM people_recovery_key WHERE developer_id = $1) AS recovery_key_hashes"
+        " FROM people_developer WHERE id = $1",
         developer_id,
     )
     assert row is not None

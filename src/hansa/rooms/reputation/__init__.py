@@ -2,7 +2,7 @@
 
 from hansa.rooms.agents import AgentUnknown
 
-from .bonds import BondOut, read_bond
+from .bonds import BOND_HOLD, BondOut, read_bond
 from .bonds import Policy as BondPolicy
 from .descriptor import ROOM
 from .scores import (
@@ -18,6 +18,7 @@ from .scores import (
 )
 
 __all__ = [
+    "BOND_HOLD",
     "GRADES_STATE",
     "RECORD_STATE",
     "ROOM",

@@ -94,8 +94,11 @@ async def _page(
     status: int = 200,
 ) -> HTMLResponse:
     async def reading(tx: Tx) -> tuple[people.FoundDeveloper | None, enforcement.OwnedAgents]:
-        owned = await enforcement.agents_by_developer(tx, developer_id, limit=AGENTS_SHOWN, offset=0)
-        return await people.read_developer(tx, developer_id), owned
+        developer = await people.read_developer(tx, developer_id)
+        name = None if developer is None or developer.closed_at else developer.name
+        return developer, await enforcement.agents_of_named(
+            tx, developer_id, name, limit=AGENTS_SHOWN, offset=0
+        )
 
     developer, owned = await db.read(reading)
     return administration_page(

@@ -18,7 +18,7 @@ from hansa.doors.diagnosis.facts import Queue, read_queues
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import auditor, commerce, journal
 
 from .pages import administration_page, administration_router
@@ -27,7 +27,6 @@ router = administration_router()
 
 STALE_AUDIT = timedelta(minutes=5)
 GIB = 1 << 30
-ONE = 1
 
 
 class Alert(msgspec.Struct, frozen=True):
@@ -40,6 +39,17 @@ class Alert(msgspec.Struct, frozen=True):
     area: str | None = None
 
 
+class _Reading(msgspec.Struct, frozen=True):
+    """One reading of the rooms for the overview."""
+
+    queues: Sequence[Queue]
+    history: Sequence[auditor.SupplyPoint]
+    volume: Sequence[journal.DayVolume]
+    chain: auditor.Watch
+    dead_jobs: int
+    decisions: commerce.OpenDecisions
+
+
 @router.get("/administration")
 async def show_overview(
     person: AnyAdministrator, request: Request, db: Db, settings: Config, jobs_here: Jobs
@@ -47,15 +57,19 @@ async def show_overview(
     """The alerts, problems first, and the queues."""
     watch = await auditor.watch_supply(db)
 
-    async def course(tx: Tx) -> tuple[Sequence[auditor.SupplyPoint], Sequence[journal.DayVolume]]:
-        return (
+    async def reading(tx: Tx) -> _Reading:
+        return _Reading(
+            await read_queues(tx),
             await auditor.supply_over_time(tx, POINTS_SHOWN),
             await journal.volume_by_day(tx, DAYS_SHOWN),
+            await auditor.read_watch(tx, settings.ledger_id),
+            await jobs.count_dead_jobs(tx),
+            await commerce.count_open_decisions(tx),
         )
 
-    queues, (history, volume) = await db.read(read_queues), await db.read(course)
+    found = await db.read(reading)
     alerts = [
-        *await _of_audit(db, watch, settings),
+        *_of_audit(watch, found.chain),
         *await _of_disk(settings),
         *[
             Alert(
@@ -63,10 +77,10 @@ async def show_overview(
             )
             for job in jobs_here.failing()
         ],
-        *await _of_jobs(db),
-        *await _of_disputes(db),
-        *await _of_awards(db),
-        *_of_queues(queues),
+        *_of_jobs(found.dead_jobs),
+        *_of_disputes(found.decisions.voting),
+        *_of_awards(found.decisions.awards),
+        *_of_queues(found.queues),
     ]
     alerts.sort(key=lambda alert: alert.severity != "problem")
     shown = [_linked(alert, person) for alert in alerts]
@@ -75,10 +89,10 @@ async def show_overview(
         "overview.html",
         person,
         alerts=shown,
-        queues=queues,
+        queues=found.queues,
         watch=watch,
-        newest_day=volume[-1] if volume else None,
-        plots=plots_over_time(history, volume, settings.settlement_currency),
+        newest_day=found.volume[-1] if found.volume else None,
+        plots=plots_over_time(found.history, found.volume, settings.settlement_currency),
         currency=settings.settlement_currency,
     )
 
@@ -90,12 +104,11 @@ def _linked(alert: Alert, person: SignedIn) -> Alert:
     return Alert(alert.severity, alert.subject, alert.detail)
 
 
-async def _of_audit(db: Database, watch: auditor.SupplyWatch, settings: Settings) -> list[Alert]:
+def _of_audit(watch: auditor.SupplyWatch, chain: auditor.Watch) -> list[Alert]:
     found = []
     if not watch.is_ok:
         detail = f"The supply invariant is {watch.status}. Stop all transfers, and compare the event log with the balances."
         found.append(Alert("problem", "Audit mismatch", detail, "/supply"))
-    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
     head = chain.head
     if head is None or watch.checked_at - head.ts > STALE_AUDIT:
         since = (
@@ -113,30 +126,20 @@ async def _of_disk(settings: Settings) -> list[Alert]:
     return [Alert(severity, "Disk", f"{free / GIB:.1f} GiB are free in the data directory.")]
 
 
-async def _of_jobs(db: Database) -> list[Alert]:
-    query = jobs.JobFilter(None, "dead", ONE, 0)
-    _, dead = await db.read(lambda tx: jobs.list_jobs(tx, query))
+def _of_jobs(dead: int) -> list[Alert]:
     detail = f"{dead} jobs have no attempts left."
     return (
         [Alert("warning", "Failed jobs", detail, "/administration/jobs?state=dead", PLATFORM)] if dead else []
     )
 
 
-async def _of_disputes(db: Database) -> list[Alert]:
-    async def waiting(tx: Tx) -> int:
-        return (await commerce.list_disputes(tx, commerce.DisputeFilter(None, None, None, "VOTING", ONE, 0)))[
-            1
-        ]
-
-    count = await db.read(waiting)
+def _of_disputes(count: int) -> list[Alert]:
     detail = f"{count} disputes wait for a ruling."
     page = "/administration/disputes?status=VOTING"
     return [Alert("warning", "Disputes", detail, page, ENFORCEMENT)] if count else []
 
 
-async def _of_awards(db: Database) -> list[Alert]:
-    wanted = commerce.AwardFilter(commerce.AwardStatus.PENDING, ONE, 0)
-    _, count = await db.read(lambda tx: commerce.list_awards(tx, wanted))
+def _of_awards(count: int) -> list[Alert]:
     detail = f"{count} awards of rulings wait for a second administrator."
     return [Alert("warning", "Awards", detail, "/administration/awards", TREASURY)] if count else []
 

@@ -1,7 +1,5 @@
 """The stakes of an own agent: their locks, and staking and releasing units."""
 
-from collections.abc import Sequence
-
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -9,7 +7,7 @@ from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, 
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, ledger
 
@@ -92,12 +90,9 @@ async def _page(
     status: int = 200,
 ) -> HTMLResponse:
     policy = ledger.StakingPolicy.of(settings)
-
-    async def reading(tx: Tx) -> tuple[ledger.StakingStats, Sequence[ledger.Position], int]:
-        stats = await ledger.read_staking_stats(tx, agent.did, policy)
-        return stats, *await ledger.read_positions(tx, agent.did, limit=POSITIONS_SHOWN, offset=0)
-
-    stats, positions, total = await db.read(reading)
+    stats, positions, total = await db.read(
+        lambda tx: ledger.read_stakes(tx, agent.did, policy, POSITIONS_SHOWN)
+    )
     return agent_page(
         request,
         "wallet/stakes.html",

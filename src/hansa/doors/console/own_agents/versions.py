@@ -7,7 +7,6 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SignedIn, SignedInPerson
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
-from hansa.foundation.values.errors import NotFound
 from hansa.rooms import catalogue
 
 from .card_text import difference, text_of
@@ -38,12 +37,8 @@ async def show_version(
     """Show one version, and its changes."""
     agent = await own_agent(db, person, did)
     reader = _reader(request, person)
-    found = await db.read(lambda tx: catalogue.version_of(tx, did, version, reader))
-    try:
-        before = await db.read(lambda tx: catalogue.version_of(tx, did, version - 1, reader))
-        lines = difference(before.card_data, found.card_data)
-    except NotFound:
-        lines = []
+    found, before = await db.read(lambda tx: catalogue.version_and_before(tx, did, version, reader))
+    lines = [] if before is None else difference(before.card_data, found.card_data)
     return agent_page(
         request,
         "own_agents/version.html",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -31,20 +30,6 @@ WALLETS_SHOWN = 100
 
 Offset = Annotated[int, Query(ge=0, le=10**9)]
 Before = Annotated[int | None, Query(ge=1, le=2**63 - 1)]
-
-
-class Wallet(msgspec.Struct, frozen=True):
-    """Holdings of an account, and the lines that led to them; amounts in minor units."""
-
-    holdings: ledger.Holdings
-    holds: Sequence[ledger.Hold]
-    newest: Sequence[ledger.Line]
-    bond: Minor
-
-    @property
-    def total(self) -> Minor:
-        """Everything that is the agent's."""
-        return Minor(self.holdings.liquid + self.holdings.staked + self.holdings.escrow)
 
 
 @router.get("/account/wallets")
@@ -80,17 +65,13 @@ async def show_wallet(
     """Show the holdings of an own agent now and over time, and the amounts set aside."""
     agent = await own_agent(db, person, did)
 
-    async def reading(tx: Tx) -> Wallet:
-        newest, _ = await ledger.lines_of(tx, did, ledger.StatementFilter(POINTS_SHOWN))
-        bond = (await reputation.read_bond(tx, did)).bond.amount
-        return Wallet(
-            await ledger.read_holdings(tx, did),
-            await ledger.read_open_holds(tx, did, HOLDS_SHOWN),
-            newest,
-            bond,
+    async def reading(tx: Tx) -> tuple[ledger.Wallet, list[ledger.Line]]:
+        return await ledger.read_wallet(tx, did, HOLDS_SHOWN), await ledger.newest_lines(
+            tx, did, POINTS_SHOWN
         )
 
-    wallet = await db.read(reading)
+    wallet, newest = await db.read(reading)
+    held = wallet.holdings
     currency = settings.settlement_currency
     return agent_page(
         request,
@@ -98,9 +79,11 @@ async def show_wallet(
         person,
         agent,
         wallet=wallet,
-        lines=wallet.newest[:LINES_SHOWN],
+        total=Minor(held.liquid + held.staked + held.escrow),
+        bond=wallet.held_for(reputation.BOND_HOLD),
+        lines=newest[:LINES_SHOWN],
         currency=currency,
-        plot=_plot(wallet.newest, currency),
+        plot=_plot(newest, currency),
     )
 
 

@@ -102,6 +102,12 @@ async def list_jobs(tx: Tx, criteria: JobFilter) -> tuple[list[JobView], int]:
     return [JobView(**row) for row in rows], total
 
 
+async def count_dead_jobs(tx: Tx) -> int:
+    """How many jobs have no attempts left."""
+    count: int = await tx.fetchval("SELECT count(*) FROM plumbing_job WHERE state = 'dead'")
+    return count
+
+
 async def first_jobs(tx: Tx, kinds: Sequence[str]) -> dict[str, JobView]:
     """The job of each of these kinds that is due first, by kind; a kind without a job is absent."""
     rows = await tx.fetch(_FIRST_OF_KINDS, kinds)

@@ -37,10 +37,17 @@ SELECT true FROM agents_capability WHERE id = (SELECT root_id FROM agents_capabi
 FOR NO KEY UPDATE
 """
 
-_OF_AGENT = """
-SELECT c.id, c.path FROM agents_capability c JOIN agents_agent a ON a.id IN (c.issuer_id, c.holder_id)
-WHERE a.did = $1 ORDER BY c.created_at DESC, c.id LIMIT $2
-"""
+# Those of the agent with their place in the list, and without one those that they were drawn from.
+_CHAINS_OF_AGENT = f"""
+WITH mine AS MATERIALIZED (
+  SELECT c.id, c.path, row_number() OVER (ORDER BY c.created_at DESC, c.id) AS place
+  FROM agents_capability c JOIN agents_agent a ON a.id IN (c.issuer_id, c.holder_id)
+  WHERE a.did = $1 ORDER BY place LIMIT $2
+)
+SELECT link.*, mine.place FROM (
+  {_LINKS} WHERE c.id = ANY (ARRAY(SELECT DISTINCT unnest(path) FROM mine))
+) link LEFT JOIN mine ON mine.id = link.id
+"""  # noqa: S608
 
 _COUNT_ALIVE = """
 SELECT count(*) FROM agents_capability WHERE issuer_id = $1 AND revoked_at IS NULL AND expires_at > now()
@@ -113,9 +120,9 @@ async def find_chain(tx: Tx, capability_id: UUID) -> Chain | None:
 
 async def chains_of(tx: Tx, did: str) -> Sequence[Chain]:
     """The capabilities that an agent issued or holds, the newest first, not more than the newest thousand."""
-    mine = await tx.fetch(_OF_AGENT, did, LISTED_MAX)
-    ids = {link for row in mine for link in row["path"]}
-    links = {row["id"]: _capability(row) for row in await tx.fetch(f"{_LINKS} WHERE c.id = ANY ($1)", ids)}
+    rows = await tx.fetch(_CHAINS_OF_AGENT, did, LISTED_MAX)
+    links = {row["id"]: _capability(row) for row in rows}
+    mine = sorted((row for row in rows if row["place"] is not None), key=lambda row: row["place"])
     return [Chain(tuple(links[link] for link in row["path"])) for row in mine]
 
 
@@ -187,6 +194,7 @@ async def delete_past(tx: Tx) -> None:
 def _capability(row: asyncpg.Record) -> Capability:
     members: dict[str, Any] = dict(row)
     del members["path"]
+    members.pop("place", None)
     terms = Terms(
         permissions=tuple(members.pop("permissions")),
         max_per_tx=members.pop("max_per_tx"),

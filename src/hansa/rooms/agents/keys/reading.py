@@ -3,6 +3,8 @@
 Give an agent a new signing key; the one before ends at the same moment and stays on record.
 """
 
+from collections.abc import Sequence
+
 from hansa.foundation.events import AgentKeyRotated
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.entity_tags import require_version
@@ -28,6 +30,11 @@ async def keys_of(tx: Tx, did: str, *, limit: int, offset: int) -> tuple[list[He
     if total == 0:
         raise AgentUnknown
     return await store.history(tx, did, limit=limit, offset=offset), total
+
+
+async def keys_of_each(tx: Tx, dids: Sequence[str], limit: int) -> dict[str, list[HeldKey]]:
+    """The newest keys of each of these agents, at most `limit` of each, the newest first; none for an unknown DID."""
+    return await store.histories(tx, dids, limit)
 
 
 async def newest_keys(tx: Tx, did: str) -> list[catalogue.AgentKey]:

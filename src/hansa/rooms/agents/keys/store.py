@@ -1,5 +1,7 @@
 """The SQL of agents' keys. A rotation holds the agent's row, so keys follow each other without a gap or an overlap."""
 
+from collections.abc import Sequence
+
 from hansa.foundation.plumbing.storage.database import Tx
 
 from .held_key import HeldKey
@@ -13,6 +15,13 @@ _HISTORY = """
 SELECT number, public_key, valid_from, least(valid_until, a.revoked_at) AS valid_until
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id WHERE a.did = $1
 ORDER BY number DESC LIMIT $2 OFFSET $3
+"""
+
+_HISTORIES = """
+SELECT asked.did, k.number, k.public_key, k.valid_from, least(k.valid_until, a.revoked_at) AS valid_until
+FROM unnest($1::text[]) asked (did) JOIN agents_agent a ON a.did = asked.did CROSS JOIN LATERAL (
+  SELECT number, public_key, valid_from, valid_until FROM agents_key WHERE agent_id = a.id ORDER BY number DESC LIMIT $2
+) k ORDER BY k.number DESC
 """
 
 _COUNT = "SELECT count(*) FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id WHERE a.did = $1"
@@ -39,6 +48,15 @@ async def present_key(tx: Tx, did: str) -> bytes | None:
 async def history(tx: Tx, did: str, *, limit: int, offset: int) -> list[HeldKey]:
     """A page of an agent's keys, the newest first; a revoked agent's last one ends with it."""
     return [HeldKey(**row) for row in await tx.fetch(_HISTORY, did, limit, offset)]
+
+
+async def histories(tx: Tx, dids: Sequence[str], limit: int) -> dict[str, list[HeldKey]]:
+    """The newest keys of each of these agents, the newest first."""
+    found: dict[str, list[HeldKey]] = {did: [] for did in dids}
+    for row in await tx.fetch(_HISTORIES, dids, limit):
+        members = dict(row)
+        found[members.pop("did")].append(HeldKey(**members))
+    return found
 
 
 async def count_keys(tx: Tx, did: str) -> int:

@@ -6,12 +6,14 @@ ledger. Approvals are decided by one conditional UPDATE.
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Right
 
@@ -85,9 +87,10 @@ WITH found AS ({_OF_AGENT}), filtered AS (SELECT * FROM found WHERE $2::text IS 
 SELECT * FROM filtered ORDER BY created_at DESC, id LIMIT $3 OFFSET $4
 """  # noqa: S608
 
-_COUNT_APPROVALS = f"""
-WITH found AS ({_OF_AGENT}) SELECT count(*) FROM found WHERE $2::text IS NULL OR status = $2
-"""  # noqa: S608
+_PAGE_OF_APPROVALS = with_total(
+    _APPROVALS,
+    f"WITH found AS ({_OF_AGENT}) SELECT count(*) FROM found WHERE $2::text IS NULL OR status = $2",  # noqa: S608
+)
 
 _LOCK_APPROVAL = f"{_OF_AGENT} AND p.id = $2 FOR UPDATE OF p"
 
@@ -327,8 +330,8 @@ async def approvals(
     tx: Tx, did: str, status: str | None, *, limit: int, offset: int
 ) -> tuple[Sequence[Approval], int]:
     """A page of the approvals of an agent, newest first, and how many there are."""
-    rows = await tx.fetch(_APPROVALS, did, status, limit, offset)
-    return [_of_row(row) for row in rows], await tx.fetchval(_COUNT_APPROVALS, did, status)
+    rows, total = await read_page(tx, _PAGE_OF_APPROVALS, did, status, limit, offset)
+    return [_of_row(row) for row in rows], total
 
 
 async def expire_approvals_of(tx: Tx, agent_id: int) -> None:
@@ -372,5 +375,5 @@ def _approval(row: asyncpg.Record | None) -> Approval | None:
     return None if row is None else _of_row(row)
 
 
-def _of_row(row: asyncpg.Record) -> Approval:
+def _of_row(row: asyncpg.Record | dict[str, Any]) -> Approval:
     return Approval(**row)

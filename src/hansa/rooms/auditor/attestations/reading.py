@@ -5,7 +5,6 @@ from datetime import datetime
 
 import msgspec
 
-from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.auditor.transparency import Inclusion, prove_objects
 
@@ -31,7 +30,7 @@ class Watch(msgspec.Struct, frozen=True):
 
 async def read_watch(tx: Tx, frame: str) -> Watch:
     """Return the newest record of the chain with the time of the database: whether the auditor is at work."""
-    return Watch(await store.head(tx, frame), await clock.now(tx))
+    return Watch(*await store.head_now(tx, frame))
 
 
 async def read_head(tx: Tx, frame: str) -> Attestation:

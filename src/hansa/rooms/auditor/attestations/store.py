@@ -5,6 +5,7 @@ that was waited for is read anew. Times are of the clock, and always after the r
 """
 
 import json
+from datetime import datetime
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
@@ -41,6 +42,10 @@ SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 AND id < $2 ORDER BY
 """  # noqa: S608
 
 _HEAD = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE frame = $1 ORDER BY id DESC LIMIT 1"  # noqa: S608
+
+_HEAD_NOW = f"""
+SELECT head.*, clock_timestamp() AS now FROM (VALUES (true)) one LEFT JOIN LATERAL ({_HEAD}) head ON true
+"""  # noqa: S608
 
 _NEWEST_AUDIT = f"""
 SELECT {_COLUMNS} FROM auditor_attestation
@@ -152,6 +157,15 @@ async def head(tx: Tx, frame: str) -> Attestation | None:
     """The newest record of the chain."""
     row = await tx.fetchrow(_HEAD, frame)
     return Attestation(**row) if row else None
+
+
+async def head_now(tx: Tx, frame: str) -> tuple[Attestation | None, datetime]:
+    """The newest record of the chain, and the time of the database."""
+    row = await tx.fetchrow(_HEAD_NOW, frame)
+    assert row is not None
+    members = dict(row)
+    now: datetime = members.pop("now")
+    return None if members["id"] is None else Attestation(**members), now
 
 
 async def newest_audit(tx: Tx, frame: str) -> Attestation | None:

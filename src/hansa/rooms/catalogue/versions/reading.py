@@ -23,10 +23,18 @@ async def history_of(tx: Tx, key: str, reader: CardReader | None) -> list[CardVe
 
 async def version_of(tx: Tx, key: str, version: int, reader: CardReader | None) -> CardVersion:
     """One version of that card, with its document. Raises: CardUnknown, CardVersionUnknown."""
-    found = await store.one_version(tx, (await _readable_card(tx, key, reader)).card_id, version)
-    if found is None:
+    return (await version_and_before(tx, key, version, reader))[0]
+
+
+async def version_and_before(
+    tx: Tx, key: str, version: int, reader: CardReader | None
+) -> tuple[CardVersion, CardVersion | None]:
+    """The same, and the version before it where there is one. Raises: CardUnknown, CardVersionUnknown."""
+    card = await _readable_card(tx, key, reader)
+    found = await store.versions(tx, card.card_id, [version, version - 1])
+    if version not in found:
         raise CardVersionUnknown
-    return found
+    return found[version], found.get(version - 1)
 
 
 async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion | None:

@@ -4,6 +4,7 @@ Locks: `lock_document` holds the card's row until the transaction ends, so docum
 """
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 
 import asyncpg
@@ -68,11 +69,11 @@ SELECT version, document_source, document_since, NULL, card_data FROM catalogue_
 ORDER BY version DESC
 """
 
-_ONE = """
+_WITH_DOCUMENTS = """
 SELECT version, source, valid_from AS changed_at, card_hash, card_data
-FROM catalogue_card_version WHERE card_id = $1 AND version = $2
+FROM catalogue_card_version WHERE card_id = $1 AND version = ANY ($2::int[])
 UNION ALL
-SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card WHERE id = $1 AND version = $2
+SELECT version, document_source, document_since, NULL, card_data FROM catalogue_card WHERE id = $1 AND version = ANY ($2::int[])
 """
 
 _AT = """
@@ -145,10 +146,9 @@ async def history(tx: Tx, card_id: int) -> list[CardVersion]:
     return [_version(row) for row in await tx.fetch(_HISTORY, card_id)]
 
 
-async def one_version(tx: Tx, card_id: int, version: int) -> CardVersion | None:
-    """One version with its document."""
-    row = await tx.fetchrow(_ONE, card_id, version)
-    return None if row is None else _version(row)
+async def versions(tx: Tx, card_id: int, numbers: Sequence[int]) -> dict[int, CardVersion]:
+    """These versions with their documents, by number; one that there is not is absent."""
+    return {row["version"]: _version(row) for row in await tx.fetch(_WITH_DOCUMENTS, card_id, numbers)}
 
 
 async def version_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion | None:

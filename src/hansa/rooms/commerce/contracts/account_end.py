@@ -1,5 +1,7 @@
 """An agent with open contracts does not end, nor does the account of its developer."""
 
+from collections.abc import Mapping
+
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
@@ -11,19 +13,22 @@ from .replicas.binding import count_binding_abroad
 
 async def require_unbound(tx: Tx, did: str) -> None:
     """No contract binds the agent, which the caller has locked. Raises: AgentHasContracts."""
-    if count := await store.count_binding(tx, did) + await count_binding_abroad(tx, did):
+    here, abroad = await store.count_binding(tx, [did]), await count_binding_abroad(tx, [did])
+    if count := here.get(did, 0) + abroad.get(did, 0):
         raise AgentHasContracts(context={"open_contracts": count})
 
 
-async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
+    dids = list(agents_of_developer)
+    here, abroad = await store.count_binding(tx, dids), await count_binding_abroad(tx, dids)
     found = []
-    for agent in await agents.of_developer(tx, developer_id):
-        if count := await store.count_binding(tx, agent.did):
-            detail = "Cancel its proposals, and complete or end its contracts."
-            found.append(Blocker("contracts", agent.did, str(count), detail))
-        if count := await count_binding_abroad(tx, agent.did):
-            detail = "Complete or end its contracts that other registries keep."
-            found.append(Blocker("contracts", agent.did, str(count), detail))
+    for did in dids:
+        for counts, detail in (
+            (here, "Cancel its proposals, and complete or end its contracts."),
+            (abroad, "Complete or end its contracts that other registries keep."),
+        ):
+            if count := counts.get(did):
+                found.append(Blocker("contracts", did, str(count), detail))
     return found
 
 

@@ -23,10 +23,9 @@ class Listed(msgspec.Struct, frozen=True):
 
 async def list_contracts(tx: Tx, filters: ContractFilter, settings: Settings) -> tuple[list[Listed], int]:
     """A page of contracts, newest first, and how many there are in all."""
-    local_count = await store.count(tx, filters)
-    abroad = await copies.count(tx, filters) if _has_copies(filters) else 0
-    if not abroad:
-        return await _shown(tx, await store.page(tx, filters), settings), local_count
+    found, total, abroad = await store.page(tx, filters)
+    if not abroad or not _has_copies(filters):
+        return await _shown(tx, found, settings), total
     entries = await copies.page(tx, filters)
     missing = [entry.contract_id for entry in entries if entry.document is None]
     own = {one.contract.id: one for one in await _shown(tx, await store.find_all(tx, missing), settings)}
@@ -36,12 +35,13 @@ async def list_contracts(tx: Tx, filters: ContractFilter, settings: Settings) ->
         else Listed(ContractOut.model_validate_json(entry.document), entry.frame)
         for entry in entries
     ]
-    return listed, local_count + abroad
+    return listed, total + abroad
 
 
 async def open_contracts_of(tx: Tx, did: str) -> int:
     """How many contracts an agent is a party to, here or at a peer, that are under way or after their failure may still be disputed."""
-    return await store.count_open(tx, did) + await count_binding_abroad(tx, did, UNDER_WAY)
+    abroad = await count_binding_abroad(tx, [did], UNDER_WAY)
+    return await store.count_open(tx, did) + abroad.get(did, 0)
 
 
 async def find_copy(tx: Tx, keeper: str, contract_id: int, provider_did: str) -> ContractOut | None:

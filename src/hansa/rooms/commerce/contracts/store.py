@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status
@@ -124,9 +125,16 @@ WHERE ($1::text IS NULL OR c.contractor_did = $1 OR c.provider_did = $1)
   AND (NOT $6::boolean OR c.status = 'PROPOSED' AND c.provider_did IS NULL)
 """
 
-_LIST = f"{_CONTRACTS} {WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8"
+# Copies of contracts that other registries keep; of the bounds of a list those that a copy can have. Their reader is the provider.
+_COUNT_COPIES = """
+SELECT count(*) FROM commerce_contract_copy
+WHERE provider_did = $1 AND document IS NOT NULL AND ($4::text IS NULL OR status = $4) AND ($5::text IS NULL OR contractor_did = $5)
+"""
 
-_COUNT = f"SELECT count(*) FROM commerce_contract c {WANTED}"  # noqa: S608
+_LIST = with_total(
+    f"{_CONTRACTS} {WANTED} ORDER BY c.id DESC LIMIT $7 OFFSET $8",
+    f"SELECT ARRAY[(SELECT count(*) FROM commerce_contract c {WANTED}), ({_COUNT_COPIES})]",  # noqa: S608
+)
 
 _OPEN_PROPOSALS = """
 SELECT asked.did, clock_timestamp() AS now, (
@@ -145,11 +153,12 @@ ORDER BY c.id DESC LIMIT $2
 """
 
 _COUNT_BINDING = """
-SELECT count(*) FROM commerce_contract
-WHERE contractor_did = $1 AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
+SELECT did, count(*) AS count FROM unnest($1::text[]) did JOIN commerce_contract
+  ON contractor_did = did AND (status IN ('PROPOSED', 'ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
     OR status = 'DISPUTED' AND ended_at IS NULL)
-  OR provider_did = $1 AND (status IN ('ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
+  OR provider_did = did AND (status IN ('ACCEPTED', 'SUBMITTED') OR hold_release_at IS NOT NULL
     OR status = 'DISPUTED' AND ended_at IS NULL)
+GROUP BY did
 """
 
 _OPEN_ACCEPTED = f"""
@@ -251,15 +260,11 @@ async def find_all(tx: Tx, contract_ids: Sequence[int]) -> list[Contract]:
     return [one for row in rows if (one := _found(row))]
 
 
-async def page(tx: Tx, filters: ContractFilter) -> list[Contract]:
-    """A page of contracts, newest first."""
+async def page(tx: Tx, filters: ContractFilter) -> tuple[list[Contract], int, int]:
+    """A page of contracts, newest first, how many there are in all, and how many copies of the provider besides."""
     bounds = (*bounds_of(filters), filters.limit, filters.offset)
-    return [one for row in await tx.fetch(_LIST, *bounds) if (one := _found(row))]
-
-
-async def count(tx: Tx, filters: ContractFilter) -> int:
-    """How many contracts there are in all."""
-    return int(await tx.fetchval(_COUNT, *bounds_of(filters)))
+    rows, (total, copies) = await read_page(tx, _LIST, *bounds)
+    return [one for row in rows if (one := _found(row))], total, copies
 
 
 def bounds_of(filters: ContractFilter) -> tuple[Any, ...]:
@@ -277,9 +282,9 @@ async def attestations_of(tx: Tx, did: str, limit: int) -> list[Contract]:
     return [one for row in await tx.fetch(_ATTESTATIONS_OF, did, limit) if (one := _found(row))]
 
 
-async def count_binding(tx: Tx, did: str) -> int:
-    """How many contracts keep an agent from ending."""
-    return int(await tx.fetchval(_COUNT_BINDING, did))
+async def count_binding(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """How many contracts keep each of these agents from ending; an agent that none keeps is absent."""
+    return {row["did"]: row["count"] for row in await tx.fetch(_COUNT_BINDING, dids)}
 
 
 async def open_accepted(tx: Tx, did: str) -> list[Contract]:
@@ -372,7 +377,7 @@ async def counts(tx: Tx, payer: str, payee: str) -> bool:
     return does_count
 
 
-def _found(row: asyncpg.Record | None) -> Contract | None:
+def _found(row: asyncpg.Record | dict[str, Any] | None) -> Contract | None:
     return None if row is None else _read(dict(row))
 
 

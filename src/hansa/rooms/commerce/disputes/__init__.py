@@ -23,7 +23,12 @@ from hansa.rooms.commerce.disputes.dispute import (
     DisputeStatus,
 )
 from hansa.rooms.commerce.disputes.filing import file
-from hansa.rooms.commerce.disputes.pending_awards import approve_award, list_awards, reject_award
+from hansa.rooms.commerce.disputes.pending_awards import (
+    approve_award,
+    count_open_decisions,
+    list_awards,
+    reject_award,
+)
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
 from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
 from hansa.rooms.commerce.disputes.schemas import (
@@ -35,6 +40,7 @@ from hansa.rooms.commerce.disputes.schemas import (
     EvidenceIn,
     RulingIn,
 )
+from hansa.rooms.commerce.disputes.store import OpenDecisions
 
 __all__ = [
     "ACCOUNT_END",
@@ -53,12 +59,14 @@ __all__ = [
     "DisputeOut",
     "DisputeStatus",
     "EvidenceIn",
+    "OpenDecisions",
     "Ordered",
     "RulingIn",
     "SlashBond",
     "admin_router",
     "approve_award",
     "award_router",
+    "count_open_decisions",
     "disputed_of",
     "file",
     "list_awards",

@@ -1,5 +1,7 @@
 """An agent with open contracts, or open disputes about a payment, does not end, nor does the account of its developer."""
 
+from collections.abc import Mapping
+
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
@@ -17,7 +19,7 @@ async def require_unbound(tx: Tx, did: str) -> None:
     """
     await transfers.require_no_wrapped(tx, did)
     await contracts.require_unbound(tx, did)
-    if count := await _count_binding(tx, did):
+    if count := (await store.count_keeping(tx, [did])).get(did):
         raise AgentHasDisputes(context={"open_disputes": count})
 
 
@@ -31,17 +33,11 @@ async def disputed_of(tx: Tx, did: str) -> Minor:
     return await store.blocked(tx, did)
 
 
-async def _count_binding(tx: Tx, did: str) -> int:
-    return await open_disputes_of(tx, did) + await store.count_awarded(tx, did)
-
-
-async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
-    found = list(await contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, developer_id))
-    for agent in await agents.of_developer(tx, developer_id):
-        if count := await _count_binding(tx, agent.did):
-            detail = "Wait until its disputes and the awards to it are decided."
-            found.append(Blocker("disputes", agent.did, str(count), detail))
-    return found
+async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
+    found = list(await contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, agents_of_developer))
+    counts = await store.count_keeping(tx, list(agents_of_developer))
+    detail = "Wait until its disputes and the awards to it are decided."
+    return found + [Blocker("disputes", did, str(count), detail) for did, count in counts.items()]
 
 
 async def _end(tx: Tx, developer_id: int) -> None:

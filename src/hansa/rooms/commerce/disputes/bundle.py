@@ -247,24 +247,17 @@ async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[st
 
 async def _keys(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     """The keys with which receipts and quotes in the evidence may have been signed, with their times."""
-    of_agents = {}
-    for did in dispute.parties:
-        held = await _held_keys(tx, did)
-        of_agents[did] = [_key(one.public_key, one.valid_from, one.valid_until) for one in held]
+    # An agent of another registry has its keys there.
+    held = await agents.keys_of_each(tx, dispute.parties, KEYS_MAX)
+    of_agents = {
+        did: [_key(one.public_key, one.valid_from, one.valid_until) for one in keys]
+        for did, keys in held.items()
+    }
     own = await federation.all_keys(tx)
     return {
         "agents": of_agents,
         "registry": [_key(one.public_key, one.valid_from, one.retired_at) for one in own],
     }
-
-
-async def _held_keys(tx: Tx, did: str) -> list[agents.HeldKey]:
-    """The keys of an agent; none of one of another registry, which has them."""
-    try:
-        held, _ = await agents.keys_of(tx, did, limit=KEYS_MAX, offset=0)
-    except agents.AgentUnknown:
-        return []
-    return held
 
 
 def _key(public_key: bytes, valid_from: datetime, valid_until: datetime | None) -> dict[str, Any]:

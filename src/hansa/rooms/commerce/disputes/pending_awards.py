@@ -16,11 +16,17 @@ from hansa.rooms import agents, ledger
 from . import moves, rules, store
 from .dispute import AwardFilter, AwardStatus, Dispute
 from .moves import move, take
+from .store import OpenDecisions
 
 
 async def list_awards(tx: Tx, filters: AwardFilter) -> tuple[list[Dispute], int]:
     """Disputes whose ruling ordered an award, newest first, and how many there are in all."""
     return await store.page_of_awards(tx, filters)
+
+
+async def count_open_decisions(tx: Tx) -> OpenDecisions:
+    """How many disputes wait for a ruling, and how many awards for a second administrator."""
+    return await store.count_open_decisions(tx)
 
 
 async def approve_award(tx: Tx, administrator: Developer, dispute_id: int, settings: Settings) -> Dispute:

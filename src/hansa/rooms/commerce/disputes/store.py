@@ -6,11 +6,13 @@ then the rows of agents, holds and accounts. The clock is read by the statement 
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce import contracts
 
@@ -93,9 +95,15 @@ SELECT count(*) FROM commerce_dispute
 WHERE (complainant_did = $1 OR defendant_did = $1) AND status <> 'CLOSED' AND blocked_amount > 0
 """
 
-_COUNT_AWARDED = (
-    "SELECT count(*) FROM commerce_dispute WHERE complainant_did = $1 AND award_status = 'PENDING'"
-)
+# Open disputes about a payment, from either side, and awards that wait for a decision.
+_COUNT_KEEPING = """
+SELECT did, count(*) AS count FROM unnest($1::text[]) WITH ORDINALITY agent (did, place) CROSS JOIN LATERAL (
+  SELECT FROM commerce_dispute
+  WHERE (complainant_did = did OR defendant_did = did) AND status <> 'CLOSED' AND blocked_amount > 0
+  UNION ALL
+  SELECT FROM commerce_dispute WHERE complainant_did = did AND award_status = 'PENDING'
+) found GROUP BY did, place ORDER BY place
+"""
 
 _BLOCKED = """
 SELECT coalesce(sum(blocked_amount), 0)::bigint FROM commerce_dispute
@@ -112,16 +120,30 @@ WHERE ($1::text IS NULL OR d.complainant_did = $1 OR d.defendant_did = $1)
   AND ($4::text IS NULL OR d.status = $4)
 """
 
-_LIST = f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6"
+_LIST = with_total(
+    f"{_DISPUTES} {_WANTED} ORDER BY d.id DESC LIMIT $5 OFFSET $6",
+    f"SELECT count(*) FROM commerce_dispute d {_WANTED}",  # noqa: S608
+)
 
-_COUNT = f"SELECT count(*) FROM commerce_dispute d {_WANTED}"  # noqa: S608
 
+_AWARDED = "award_status IS NOT NULL AND ($1::text IS NULL OR award_status = $1)"
 
-_AWARDS = f"{_DISPUTES} WHERE award_status IS NOT NULL AND ($1::text IS NULL OR award_status = $1)"
+_AWARDS = with_total(
+    f"{_DISPUTES} WHERE {_AWARDED} ORDER BY d.id DESC LIMIT $2 OFFSET $3",
+    f"SELECT count(*) FROM commerce_dispute WHERE {_AWARDED}",  # noqa: S608
+)
 
-_COUNT_AWARDS = """
-SELECT count(*) FROM commerce_dispute WHERE award_status IS NOT NULL AND ($1::text IS NULL OR award_status = $1)
+_COUNT_OPEN = """
+SELECT count(*) FILTER (WHERE status = 'VOTING') AS voting, count(*) FILTER (WHERE award_status = 'PENDING') AS awards
+FROM commerce_dispute WHERE status = 'VOTING' OR award_status = 'PENDING'
 """
+
+
+class OpenDecisions(msgspec.Struct, frozen=True):
+    """How many disputes wait for a ruling, and how many awards of rulings for a second administrator."""
+
+    voting: int
+    awards: int
 
 
 class Windows(msgspec.Struct, frozen=True):
@@ -187,18 +209,21 @@ async def find(tx: Tx, dispute_id: int) -> Dispute | None:
 async def page(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:
     """A page of disputes, newest first, and how many there are in all."""
     bounds = (filters.of, filters.reader, filters.role, filters.status)
-    rows = await tx.fetch(_LIST, *bounds, filters.limit, filters.offset)
-    total: int = await tx.fetchval(_COUNT, *bounds)
+    rows, total = await read_page(tx, _LIST, *bounds, filters.limit, filters.offset)
     return [_dispute(row) for row in rows], total
 
 
 async def page_of_awards(tx: Tx, filters: AwardFilter) -> tuple[list[Dispute], int]:
     """A page of disputes with an award, newest first, and how many there are in all."""
-    rows = await tx.fetch(
-        f"{_AWARDS} ORDER BY d.id DESC LIMIT $2 OFFSET $3", filters.status, filters.limit, filters.offset
-    )
-    total: int = await tx.fetchval(_COUNT_AWARDS, filters.status)
+    rows, total = await read_page(tx, _AWARDS, filters.status, filters.limit, filters.offset)
     return [_dispute(row) for row in rows], total
+
+
+async def count_open_decisions(tx: Tx) -> OpenDecisions:
+    """How many disputes wait for a ruling, and how many awards for a second administrator."""
+    row = await tx.fetchrow(_COUNT_OPEN)
+    assert row is not None
+    return OpenDecisions(**row)
 
 
 async def save(tx: Tx, before: Dispute, after: Dispute) -> bool:
@@ -255,13 +280,12 @@ async def count_binding(tx: Tx, did: str) -> int:
     return count
 
 
-async def count_awarded(tx: Tx, did: str) -> int:
-    """How many awards to an agent wait for a decision."""
-    count: int = await tx.fetchval(_COUNT_AWARDED, did)
-    return count
+async def count_keeping(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """How many open disputes, and awards that wait for a decision, keep each agent from ending, in this order; an agent without any is absent."""
+    return {row["did"]: row["count"] for row in await tx.fetch(_COUNT_KEEPING, dids)}
 
 
-def _dispute(row: asyncpg.Record) -> Dispute:
+def _dispute(row: asyncpg.Record | dict[str, Any]) -> Dispute:
     members = dict(row)
     ruling, contract_status, award = members["ruling"], members["contract_status"], members["award_status"]
     members |= {

@@ -69,16 +69,24 @@ async def verify_stated_licence(
     tx: Tx, settings: Settings, certificate: object, chain: Sequence[object], declared_hash: object = None
 ) -> LicenceVerdict:
     """The verdict on a certificate that somebody states with its chain, and with its hash or None."""
-    return await _judged(tx, settings, certificate, chain, declared_hash=declared_hash)
+    now = await clock.now(tx)
+    return await _judged(tx, settings, certificate, chain, now, declared_hash=declared_hash)
 
 
 async def _verified(tx: Tx, settings: Settings, certificate: str, chain: Sequence[str]) -> VerifiedLicence:
-    verdict = await _judged(tx, settings, certificate, chain)
-    return VerifiedLicence(certificate, tuple(chain), verdict, await clock.now(tx))
+    now = await clock.now(tx)
+    verdict = await _judged(tx, settings, certificate, chain, now)
+    return VerifiedLicence(certificate, tuple(chain), verdict, now)
 
 
 async def _judged(
-    tx: Tx, settings: Settings, certificate: object, chain: Sequence[object], *, declared_hash: object = None
+    tx: Tx,
+    settings: Settings,
+    certificate: object,
+    chain: Sequence[object],
+    now: datetime,
+    *,
+    declared_hash: object = None,
 ) -> LicenceVerdict:
     texts = [one for one in (certificate, *chain) if isinstance(one, str)]
     stored = await verdicts_store.lists(tx, domains_of(texts))
@@ -88,7 +96,7 @@ async def _judged(
         list(chain),
         root_hash=await trusted_root(tx, settings),
         lists=[*stored, *([own_list] if own_list else [])],
-        at=await clock.now(tx),
+        at=now,
         list_max_age=timedelta(days=settings.licence_list_max_age),
         declared_hash=declared_hash,
     )

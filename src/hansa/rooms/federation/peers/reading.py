@@ -3,6 +3,7 @@
 A peer with everything that is shown of it.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 
 import msgspec
@@ -50,6 +51,11 @@ async def peer_by_name(tx: Tx, name: str) -> PeerRecord:
 async def peer_by_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     """The peer whose verified card states this SPIFFE id, or None."""
     return await store.of_spiffe_id(tx, spiffe_id)
+
+
+async def peers_among(tx: Tx, spiffe_ids: Collection[str]) -> frozenset[str]:
+    """Those of the SPIFFE ids that the verified card of a peer states."""
+    return await store.present_among(tx, spiffe_ids)
 
 
 async def peers_of_namespace(tx: Tx, namespace: str) -> list[PeerRecord]:
@@ -139,5 +145,9 @@ async def every_peer(tx: Tx) -> list[PeerView]:
 
 async def _views(tx: Tx, found: list[PeerRecord]) -> list[PeerView]:
     ids = [peer.id for peer in found]
-    refused, scores = await store.refusals(tx, ids), await store.scores(tx, ids)
-    return [PeerView(peer, refused[peer.id], scores.get(peer.id, PRIOR)) for peer in found]
+    known = await store.refusals_and_scores(tx, ids)
+    return [
+        PeerView(peer, refused, PRIOR if score is None else score)
+        for peer in found
+        for refused, score in [known[peer.id]]
+    ]

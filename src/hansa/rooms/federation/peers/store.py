@@ -4,7 +4,7 @@ Locks: writing a peer's roots locks the row of `federation_trust` first, so that
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -42,6 +42,8 @@ _UNVERIFIED = (
 )
 
 _OF_SPIFFE_ID = f"SELECT {_COLUMNS} FROM federation_peer WHERE spiffe_id = $1"  # noqa: S608
+
+_PRESENT_AMONG = "SELECT spiffe_id FROM federation_peer WHERE spiffe_id = ANY ($1)"
 
 _PRESENTED = """
 SELECT id, registry_name AS name, spiffe_id, ledger_id, trust_domain, bundle,
@@ -128,6 +130,12 @@ FROM (SELECT peer_id, kind, CASE kind WHEN 'dispute_lost' THEN 5 ELSE 1 END
 GROUP BY peer_id
 """
 
+_REFUSALS_AND_SCORES = f"""
+SELECT asked.id, scored.score, refused.reason, refused.count, refused.last_at FROM unnest($1::bigint[]) asked (id)
+LEFT JOIN ({_SCORES}) scored ON scored.peer_id = asked.id
+LEFT JOIN federation_peer_refusal refused ON refused.peer_id = asked.id ORDER BY asked.id, refused.reason
+"""  # noqa: S608
+
 _OWN_SEQUENCE = "SELECT own_sequence FROM federation_trust WHERE own_sha256 = $1"
 
 _COUNT_OWN_BUNDLE = """
@@ -175,6 +183,11 @@ async def named(tx: Tx, name: str) -> list[PeerRecord]:
 async def of_spiffe_id(tx: Tx, spiffe_id: str) -> PeerRecord | None:
     """The peer whose verified card states this SPIFFE id."""
     return _maybe(await tx.fetchrow(_OF_SPIFFE_ID, spiffe_id))
+
+
+async def present_among(tx: Tx, spiffe_ids: Collection[str]) -> frozenset[str]:
+    """Those of the SPIFFE ids that a verified card of a peer states."""
+    return frozenset(row["spiffe_id"] for row in await tx.fetch(_PRESENT_AMONG, spiffe_ids))
 
 
 async def unverified(tx: Tx, trust_domain: str) -> list[PeerRecord]:
@@ -335,9 +348,16 @@ async def refusals(tx: Tx, peer_ids: list[int]) -> dict[int, list[CountedRefusal
     return counted
 
 
-async def scores(tx: Tx, peer_ids: list[int]) -> dict[int, float]:
-    """The trust scores of those peers for which there is evidence."""
-    return {row["peer_id"]: row["score"] for row in await tx.fetch(_SCORES, peer_ids)}
+async def refusals_and_scores(
+    tx: Tx, peer_ids: list[int]
+) -> dict[int, tuple[list[CountedRefusal], float | None]]:
+    """The same, and the trust score of each peer, None without evidence."""
+    found: dict[int, tuple[list[CountedRefusal], float | None]] = {}
+    for row in await tx.fetch(_REFUSALS_AND_SCORES, peer_ids):
+        counted, _ = found.setdefault(row["id"], ([], row["score"]))
+        if row["reason"] is not None:
+            counted.append(CountedRefusal(row["reason"], row["count"], row["last_at"]))
+    return found
 
 
 async def own_sequence(tx: Tx, sha256: str) -> int | None:

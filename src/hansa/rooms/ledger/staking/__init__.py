@@ -21,7 +21,7 @@ from hansa.rooms.ledger.staking.positions import (
     stake,
     unstake,
 )
-from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, read_stats, stake_gaps
+from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, read_stakes, stake_gaps
 from hansa.rooms.ledger.staking.routes import router
 from hansa.rooms.ledger.staking.rules import Position
 
@@ -45,7 +45,7 @@ __all__ = [
     "claim_rewards",
     "read_holdings",
     "read_positions",
-    "read_stats",
+    "read_stakes",
     "router",
     "stake",
     "stake_gaps",

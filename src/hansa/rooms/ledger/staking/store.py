@@ -8,6 +8,7 @@ Locks of positions end by `statement_timestamp()`: read after the account's lock
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 
 from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Totals
@@ -29,7 +30,10 @@ FROM ledger_stake_position WHERE account_id = $1
 """
 _ACTIVE = _POSITIONS + " AND remaining > 0 ORDER BY staked_at, id"
 _ONE = _POSITIONS + " AND id = $2"
-_PAGE = _POSITIONS + " ORDER BY remaining = 0, staked_at, id LIMIT $2 OFFSET $3"
+_PAGE = with_total(
+    _POSITIONS + " ORDER BY remaining = 0, staked_at, id LIMIT $2 OFFSET $3",
+    "SELECT count(*) FROM ledger_stake_position WHERE account_id = $1",
+)
 
 _DRAW = """
 UPDATE ledger_stake_position p SET remaining = p.remaining - d.amount,
@@ -56,7 +60,7 @@ WITH claimed AS (
 UPDATE ledger_stake_reward SET due = due - $2 WHERE account_id = $1 AND due >= $2 RETURNING due
 """
 
-_HOLDINGS = """
+HOLDINGS = """
 SELECT a.id AS account_id, a.liquid, a.staked, a.escrow, coalesce(p.locked, 0)::bigint AS locked, p.active_positions,
   p.next_unlock_at
 FROM ledger_account a, LATERAL (
@@ -132,8 +136,7 @@ async def page_of_positions(
     tx: Tx, account_id: int, *, limit: int, offset: int
 ) -> tuple[list[Position], int]:
     """Positions, active ones first, then oldest first; and how many there are."""
-    rows = await tx.fetch(_PAGE, account_id, limit, offset)
-    total = await tx.fetchval("SELECT count(*) FROM ledger_stake_position WHERE account_id = $1", account_id)
+    rows, total = await read_page(tx, _PAGE, account_id, limit, offset)
     return [Position(**row) for row in rows], total
 
 
@@ -159,7 +162,7 @@ async def take_reward(tx: Tx, account_id: int, paid: Minor) -> Minor:
 
 async def holdings(tx: Tx, did: str) -> Holdings | None:
     """Return the balances of an account, or None for an unknown DID."""
-    row = await tx.fetchrow(_HOLDINGS, did)
+    row = await tx.fetchrow(HOLDINGS, did)
     return Holdings(**row) if row else None
 
 

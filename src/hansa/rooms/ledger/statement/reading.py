@@ -34,9 +34,14 @@ async def lines_of(tx: Tx, did: str, statement_filter: StatementFilter) -> tuple
     return await store.lines(tx, did, statement_filter), await store.count(tx, did, statement_filter)
 
 
+async def newest_lines(tx: Tx, did: str, limit: int) -> list[Line]:
+    """The newest transactions of an account, newest first."""
+    return await store.lines(tx, did, StatementFilter(limit))
+
+
 async def latest_counterparties(tx: Tx, did: str, limit: int) -> list[str]:
     """The other parties of the newest transactions of an account, the newest first."""
-    lines = await store.lines(tx, did, StatementFilter(limit))
+    lines = await newest_lines(tx, did, limit)
     return list(dict.fromkeys(line.counterparty for line in lines if line.counterparty))
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from hansa.foundation.plumbing.jobs.mail_queue import delete_mails_to
 from hansa.foundation.plumbing.keys.seal import Seal
-from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.room import AccountEnds, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.plumbing.web.caller import Developer
@@ -34,7 +34,7 @@ PAUSE_MINUTES = 2
 _log = structlog.get_logger()
 
 
-async def carry_out_due(tx: Tx, account_end: AccountEnd) -> None:
+async def carry_out_due(tx: Tx, account_end: AccountEnds) -> None:
     """One step of each deletion that is due."""
     for deletion in await store.lock_due(tx, AT_ONCE):
         if deletion.status == "processing":
@@ -43,7 +43,7 @@ async def carry_out_due(tx: Tx, account_end: AccountEnd) -> None:
             await _close(tx, deletion, account_end)
 
 
-async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> None:
+async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnds) -> None:
     try:
         async with tx.transaction():
             # The account first: from here on nothing new is made for it that the next line would not see.
@@ -57,7 +57,7 @@ async def _close(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> N
         await store.put_off(tx, deletion.developer_id, PUT_OFF_MINUTES)
 
 
-async def _erase(tx: Tx, deletion: store.Deletion, account_end: AccountEnd) -> None:
+async def _erase(tx: Tx, deletion: store.Deletion, account_end: AccountEnds) -> None:
     profile = await people_store.profile_of(tx, deletion.developer_id)
     await delete_mails_to(tx, profile.email)
     await account_end.erase(tx, deletion.developer_id)
@@ -79,7 +79,7 @@ class DeletionStatus(msgspec.Struct, frozen=True):
 
 
 async def request_deletion(
-    tx: Tx, seal: Seal, developer: Developer, account_end: AccountEnd, *, cooling_off_days: int
+    tx: Tx, seal: Seal, developer: Developer, account_end: AccountEnds, *, cooling_off_days: int
 ) -> DeletionStatus:
     """Delete the account after the cooling-off period; an e-mail says how to cancel. Sessions and API keys go on.
 
@@ -105,7 +105,7 @@ async def cancel_deletion(tx: Tx, developer: Developer) -> DeletionStatus:
     return DeletionStatus(cancelled, [])
 
 
-async def deletion_status_of(tx: Tx, developer: Developer, account_end: AccountEnd) -> DeletionStatus:
+async def deletion_status_of(tx: Tx, developer: Developer, account_end: AccountEnds) -> DeletionStatus:
     """How it stands with the developer's own account."""
     return DeletionStatus(
         await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
-from hansa.foundation.plumbing.room import ACCOUNT_END, AccountEnd
+from hansa.foundation.plumbing.room import ACCOUNT_END, AccountEnds
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import CurrentDeveloper, Developer, developer_holding
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -15,7 +15,7 @@ from . import acts
 from .errors import DeletionBlocked, DeletionNotRequested
 from .schemas import DeletionOut
 
-OwnedData = Annotated[AccountEnd, Depends(ACCOUNT_END.given)]
+OwnedData = Annotated[AccountEnds, Depends(ACCOUNT_END.given)]
 
 router = APIRouter(prefix="/account", tags=["accounts"], route_class=GuardedRoute)
 

@@ -2,13 +2,14 @@
 
 from hansa.rooms.reputation.bonds.admission import bond_admits
 from hansa.rooms.reputation.bonds.bond import Policy
-from hansa.rooms.reputation.bonds.moves import slash_bond
+from hansa.rooms.reputation.bonds.moves import BOND_HOLD, slash_bond
 from hansa.rooms.reputation.bonds.reading import ACCOUNT_END_OF_BONDS, read_bond
 from hansa.rooms.reputation.bonds.routes import config_router, router
 from hansa.rooms.reputation.bonds.schemas import BondOut
 
 __all__ = [
     "ACCOUNT_END_OF_BONDS",
+    "BOND_HOLD",
     "BondOut",
     "Policy",
     "bond_admits",

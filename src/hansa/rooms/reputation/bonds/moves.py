@@ -20,7 +20,7 @@ from .errors import BondWrongState
 from .reading import open_business, shown
 
 _WITHOUT = (State.NONE, State.RELEASED)
-OWNER_KIND = "reputation_bond"
+BOND_HOLD = "reputation_bond"
 
 
 async def move(tx: Tx, before: Bond, after: Bond, event: Event) -> None:
@@ -75,7 +75,7 @@ async def deposit(tx: Tx, did: str, amount: Minor, policy: Policy, book: ledger.
 
 
 async def _hold(tx: Tx, before: Bond, after: Bond, book: ledger.Book) -> int:
-    held_for = ledger.NewHold(OWNER_KIND, str(before.id))
+    held_for = ledger.NewHold(BOND_HOLD, str(before.id))
     orders = [ledger.orders.deposit(before.agent_did, after.amount, held_for)]
     if before.hold_id is not None:
         orders.insert(0, ledger.orders.release(before.hold_id))
@@ -109,7 +109,7 @@ async def unlock(tx: Tx, did: str, book: ledger.Book) -> BondShown:
     assert before.hold_id is not None
     orders = [ledger.orders.release(before.hold_id)]
     if after.amount:
-        orders.append(ledger.orders.deposit(did, after.amount, ledger.NewHold(OWNER_KIND, str(before.id))))
+        orders.append(ledger.orders.deposit(did, after.amount, ledger.NewHold(BOND_HOLD, str(before.id))))
     released, *stored = await ledger.apply(tx, orders, book)
     assert released.tx_id is not None
     freed = Minor(before.amount - after.amount)

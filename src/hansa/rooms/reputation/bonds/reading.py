@@ -1,5 +1,7 @@
 """Bond as everyone may read it, with the obstacles to its release."""
 
+from collections.abc import Mapping
+
 from hansa.foundation.plumbing.room import AccountEnd
 from hansa.foundation.plumbing.room import Blocker as EndBlocker
 from hansa.foundation.plumbing.storage.database import Tx
@@ -31,14 +33,12 @@ async def open_business(tx: Tx, did: str) -> Business:
     return Business(await commerce.disputed_of(tx, did), await commerce.open_contracts_of(tx, did))
 
 
-async def _blockers(tx: Tx, developer_id: int) -> list[EndBlocker]:
-    found = []
-    for agent in await agents.of_developer(tx, developer_id):
-        bond = await store.find(tx, agent.did)
-        if bond.amount:
-            detail = "Release the bond of the agent, and unlock it."
-            found.append(EndBlocker("bond", agent.did, format_amount(bond.amount), detail))
-    return found
+async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[EndBlocker]:
+    amounts = await store.amounts_of(tx, list(agents_of_developer))
+    detail = "Release the bond of the agent, and unlock it."
+    return [
+        EndBlocker("bond", did, format_amount(amount), detail) for did, amount in amounts.items() if amount
+    ]
 
 
 ACCOUNT_END_OF_BONDS = AccountEnd(_blockers)

@@ -1,10 +1,11 @@
 """Every SQL statement of bonds. An act locks the row of the bond first, then holds and accounts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.money import ZERO
+from hansa.foundation.values.money import ZERO, Minor
 from hansa.rooms import ledger
 
 from .bond import Bond, State
@@ -19,6 +20,8 @@ _FIND = """
 SELECT id, state, hold_id, matures_at, releasable_at, clock_timestamp() AS now
 FROM (VALUES (true)) one LEFT JOIN reputation_bond ON agent_did = $1
 """
+
+_HOLDS_OF = "SELECT agent_did, hold_id FROM reputation_bond WHERE agent_did = ANY ($1) AND hold_id IS NOT NULL ORDER BY id"
 
 _SAVE = """
 UPDATE reputation_bond SET state = $4, hold_id = $5, matures_at = $6, releasable_at = $7
@@ -50,6 +53,13 @@ async def find(tx: Tx, did: str) -> Bond:
     members: dict[str, Any] = {**row, "state": State(row["state"] or State.NONE)}
     held = None if row["hold_id"] is None else await ledger.read_hold(tx, row["hold_id"])
     return Bond(did, amount=held.remaining if held else ZERO, **members)
+
+
+async def amounts_of(tx: Tx, dids: Sequence[str]) -> dict[str, Minor]:
+    """The units in the bonds of these agents, by DID; an agent whose bond has no hold is absent."""
+    holds = {row["agent_did"]: row["hold_id"] for row in await tx.fetch(_HOLDS_OF, dids)}
+    left = await ledger.remaining_in(tx, holds.values()) if holds else {}
+    return {did: left[hold_id] for did, hold_id in holds.items()}
 
 
 async def save(tx: Tx, before: Bond, after: Bond) -> bool:

@@ -1,6 +1,6 @@
 """Every SQL statement of copies."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import msgspec
@@ -36,6 +36,14 @@ class Facts(msgspec.Struct, frozen=True):
     created_at: datetime
     document: str
     is_relayed: bool
+
+
+class BindingAbroad(msgspec.Struct, frozen=True):
+    """How many contracts of a registry bind a provider here."""
+
+    did: str
+    peer: str
+    count: int
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -88,14 +96,8 @@ DELETE FROM commerce_contract_copy {_OF_KEY} AND accepting_since = $4 AND docume
 """  # noqa: S608
 
 _BINDING = """
-SELECT peer, count(*) AS count FROM commerce_contract_copy
-WHERE provider_did = $1 AND (accepting_since IS NOT NULL OR is_relayed AND status = ANY ($2)) GROUP BY peer
-"""
-
-# Of the bounds of a list of contracts those that a copy can have; the reader is its provider or an administrator.
-_COUNT = """
-SELECT count(*) FROM commerce_contract_copy
-WHERE provider_did = $1 AND document IS NOT NULL AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR contractor_did = $3)
+SELECT provider_did AS did, peer, count(*) AS count FROM commerce_contract_copy
+WHERE provider_did = ANY ($1) AND (accepting_since IS NOT NULL OR is_relayed AND status = ANY ($2)) GROUP BY provider_did, peer
 """
 
 _PAGE = f"""
@@ -157,16 +159,10 @@ async def note_not_accepted(tx: Tx, key: CopyKey, since: datetime) -> None:
         await tx.execute(statement, key.peer, key.contract_id, key.provider_did, since)
 
 
-async def count_binding(tx: Tx, did: str, statuses: Collection[str]) -> dict[str, int]:
-    """How many contracts at each registry bind a provider: accepted through this one and in these states, or being accepted."""
-    rows = await tx.fetch(_BINDING, did, [str(status) for status in statuses])
-    return {row["peer"]: row["count"] for row in rows}
-
-
-async def count(tx: Tx, filters: ContractFilter) -> int:
-    """How many copies of the provider there are."""
-    found: int = await tx.fetchval(_COUNT, filters.of, filters.status, filters.counterparty)
-    return found
+async def count_binding(tx: Tx, dids: Sequence[str], statuses: Collection[str]) -> list[BindingAbroad]:
+    """How many contracts at each registry bind each provider: accepted through this one and in these states, or being accepted."""
+    rows = await tx.fetch(_BINDING, dids, [str(status) for status in statuses])
+    return [BindingAbroad(**row) for row in rows]
 
 
 async def page(tx: Tx, filters: ContractFilter) -> list[Entry]:
