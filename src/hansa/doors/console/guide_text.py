@@ -244,11 +244,28 @@ def _fence(tokens: Sequence["Token"], index: int, _options: Any, _environment: A
 
 
 def _table_open(*_: Any) -> str:
-    return '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n'
+    return '<div class="scroll stacked" role="group" aria-label="Table" tabindex="0"><table>\n'
 
 
 def _table_close(*_: Any) -> str:
     return "</table></div>\n"
+
+
+def _label_cells(state: Any) -> None:
+    """Give each cell the head of its column, which stands beside it on a telephone."""
+    heads: list[str] = []
+    column = 0
+    for index, token in enumerate(state.tokens):
+        if token.type == "thead_open":
+            heads = []
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "th_open":
+            heads.append(_plain(state.tokens[index + 1]).strip())
+        elif token.type == "td_open":
+            if heads[column]:
+                token.attrSet("data-label", heads[column])
+            column += 1
 
 
 @cache
@@ -260,4 +277,5 @@ def _markdown() -> "MarkdownIt":
     markdown.renderer.rules.update(  # type: ignore[attr-defined]
         {"fence": _fence, "code_block": _fence, "table_open": _table_open, "table_close": _table_close}
     )
+    markdown.core.ruler.push("label_cells", _label_cells)
     return markdown
