@@ -103,6 +103,63 @@ async def test_an_act_that_is_sent_twice_is_carried_out_once(sides):
     assert unknown.status_code == 422
 
 
+def milestones(*rows: tuple[str, str]) -> dict[str, str]:
+    """Fields of the form with these titles and amounts, in its rows from the first on; an empty pair leaves a row out."""
+    filled = {row: pair for row, pair in enumerate(rows, start=1) if any(pair)}
+    return {
+        f"milestone_{row}_{name}": text
+        for row, pair in filled.items()
+        for name, text in zip(("title", "amount"), pair, strict=True)
+    }
+
+
+async def test_a_contract_with_milestones_is_proposed_by_the_form_and_paid_part_by_part(sides):
+    contractor, provider = sides
+    number = await proposed(contractor, provider, **milestones(("Draft", "2,5"), ("", ""), ("Final", "7.5")))
+    text = contractor.browser.text
+    assert re.findall(r"<td><bdi>(.*?)</bdi></td><td class=\"number\">(.*?)</td>", text) == [
+        ("Draft", "2.5"),
+        ("Final", "7.5"),
+    ]
+    await provider.act(number, "accept")
+    for paid, part in (("102.5", "2.5"), ("110", "7.5")):
+        await provider.act(number, "submit")
+        await contractor.browser.open(contractor.path(f"contracts/{number}"))
+        assert f"The milestone is accepted for good, and {part} AVT are paid" in contractor.browser.text
+        await contractor.act(number, "approve-completion")
+        assert await provider.agent.balance() == paid
+
+
+@pytest.mark.parametrize(
+    ("rows", "field", "sentence"),
+    [
+        (
+            (("Draft", "2"), ("Final", "7")),
+            "milestones",
+            "The amounts of the milestones sum to 9, not to 10.",
+        ),
+        ((("", ""), ("Draft", "10"), ("", "")), None, ""),
+        ((("", ""), ("Draft", "ten")), "milestone_2_amount", "A decimal number with at most 8 decimals"),
+        ((("Draft", "5"), ("", "5")), "milestone_2_title", ""),
+    ],
+    ids=["another sum", "one row alone", "no amount", "no title"],
+)
+async def test_milestones_that_do_not_fit_are_refused_beside_their_field_and_kept(
+    sides, rows, field, sentence
+):
+    contractor, provider = sides
+    await contractor.browser.open(contractor.path(f"contracts/new?provider={provider.agent.did}"))
+    answer = await contractor.browser.send(contractor.path("contracts"), **AGREED, **milestones(*rows))
+    if field is None:
+        assert "The contract is proposed." in answer.text
+        return
+    assert (answer.status_code, f'id="{field}-trouble"' in answer.text) == (422, True), answer.text
+    assert sentence in answer.text
+    assert '<details class="milestones" open>' in answer.text
+    for text in (text for pair in rows for text in pair if text):
+        assert f'value="{text}"' in answer.text
+
+
 async def test_a_proposal_that_is_refused_keeps_its_values_and_says_why_beside_the_field(sides):
     contractor, _ = sides
     await contractor.browser.open(contractor.path("contracts/new"))

@@ -69,14 +69,16 @@ class ApiAnswer(msgspec.Struct, frozen=True):
         return str(self.document["error"]["code"])
 
     def on(self, form: SentForm, **fields: str) -> SentForm:
-        """The form with the refusal; `fields` maps members of the request to fields of the form."""
+        """The form with the refusal; `fields` maps members of the request, by name or path, to fields of the form."""
         detail, member = str(self.document["detail"]), self.document["error"]["field"]
-        name = str(member).rpartition(".")[2] if member else ""
+        path = str(member or "")
+        name = path.rpartition(".")[2]
+        field = fields.get(path, fields.get(name, name))
         said = detail.removeprefix(f"{member}: ")
         if said.startswith(OF_A_PATTERN):
             said = FORMATS.get(name, said)
         sentence = f"{said[:1].upper()}{said[1:]}"
-        return SentForm(form.fields, {fields.get(name, name): sentence} if name else {}, sentence)
+        return SentForm(form.fields, {field: sentence} if field else {}, sentence)
 
 
 async def act_as(

@@ -26,6 +26,9 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 SHOWN = 50
 REGISTRY_MAX_CHARACTERS = 512
+# The form has so many rows; the API takes more.
+MILESTONE_ROWS = 8
+MILESTONE_MEMBERS = ("title", "amount", "due")
 COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 DISPUTABLE = frozenset(
     {
@@ -117,7 +120,15 @@ async def show_proposal(did: MyDid, person: SignedInPerson, request: Request, db
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
     suggested = await suggestions(db, person, did)
-    return agent_page(request, "agreements/propose.html", person, agent, form, suggested=suggested)
+    return agent_page(
+        request,
+        "agreements/propose.html",
+        person,
+        agent,
+        form,
+        suggested=suggested,
+        milestone_rows=MILESTONE_ROWS,
+    )
 
 
 @router.post("/account/agents/{did}/contracts", dependencies=ACTS)
@@ -126,7 +137,7 @@ async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response
     agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "provider_did")
     answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
     if answer.is_refused:
-        refused = answer.on(sender.form)
+        refused = answer.on(sender.form, **_fields_of_milestones(sender.form))
         return agent_page(
             request,
             "agreements/propose.html",
@@ -135,6 +146,7 @@ async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response
             refused,
             status=answer.status,
             suggested=await suggestions(db, sender.person, did),
+            milestone_rows=MILESTONE_ROWS,
         )
     return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
 
@@ -199,6 +211,7 @@ def _proposal(form: SentForm) -> dict[str, Any]:
     optional = ("provider_did", "approval_id")
     bond = form.value("provider_bond_min").strip()
     jobs = form.value("provider_jobs_min").strip()
+    milestones = [_milestone(form, row) for row in _filled_rows(form)]
     return {
         **{name: form.value(name).strip() for name in texts},
         "amount": with_decimal_point(form.value("amount").strip()),
@@ -207,7 +220,38 @@ def _proposal(form: SentForm) -> dict[str, Any]:
         **{name: form.value(name) == "true" for name in ("funded", "auto_approve")},
         **({"provider_bond_min": with_decimal_point(bond)} if bond else {}),
         **({"provider_jobs_min": _count(jobs)} if jobs else {}),
+        **({"milestones": milestones} if milestones else {}),
     }
+
+
+def _filled_rows(form: SentForm) -> list[int]:
+    """The rows of milestones in which any field is filled in, counted from 1."""
+    rows = range(1, MILESTONE_ROWS + 1)
+    return [
+        row for row in rows if any(form.value(_field_of(row, name)).strip() for name in MILESTONE_MEMBERS)
+    ]
+
+
+def _milestone(form: SentForm, row: int) -> dict[str, Any]:
+    title, amount, due = (form.value(_field_of(row, name)).strip() for name in MILESTONE_MEMBERS)
+    return {
+        "title": title,
+        "amount": with_decimal_point(amount),
+        **({"due": moment_in_utc(due)} if due else {}),
+    }
+
+
+def _fields_of_milestones(form: SentForm) -> dict[str, str]:
+    """The fields of the form by the members of the request: `milestones.0.amount` is in the first row that is filled in."""
+    return {
+        f"milestones.{place}.{name}": _field_of(row, name)
+        for place, row in enumerate(_filled_rows(form))
+        for name in MILESTONE_MEMBERS
+    }
+
+
+def _field_of(row: int, name: str) -> str:
+    return f"milestone_{row}_{name}"
 
 
 def _count(text: str) -> int | str:
@@ -239,9 +283,17 @@ async def _contract_page(
         terms=wording(shown.terms),
         criteria=wording(shown.acceptance_criteria),
         acts=next_acts(shown, agent.did) if agent.status == "active" else (),
+        part=_next_part(shown),
         other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
         is_disputable=is_party and (shown.status in DISPUTABLE or _is_paid_after_its_ruling(shown)),
         keeper=named.keeper,
+    )
+
+
+def _next_part(shown: commerce.ContractOut) -> str:
+    """Amount that the next approval pays: that of the milestone whose turn it is, or the whole."""
+    return next(
+        (one.amount for one in shown.milestones if one.state in {"pending", "submitted"}), shown.amount
     )
 
 
