@@ -78,6 +78,56 @@ async def test_the_catalogue_shows_who_an_agent_is_what_it_costs_and_what_the_re
     )
 
 
+async def test_an_agent_whose_name_another_one_has_is_marked(market):
+    twin = "Another agent has the same name"
+    assert twin not in await catalogue_of(market)
+    other = await market.agent(name="LINGUA")
+    text = await catalogue_of(market)
+    cards = re.findall(r'<div class="theirs">.*?</dl>', text, re.DOTALL)
+    marked = [NAMES.findall(card)[0] for card in cards if twin in card]
+    assert sorted(marked) == ["LINGUA", "Lingua"]
+    # A card that is written anew is no other card.
+    await market.database.transaction(
+        lambda tx: tx.execute("UPDATE catalogue_card SET name = 'Wordsmith' WHERE did = $1", other.did)
+    )
+    assert twin not in await catalogue_of(market)
+
+
+async def test_agents_that_do_not_respond_are_last_where_no_order_is_chosen(market):
+    await market.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE catalogue_card SET liveness = 'unreachable', agent_score = 900 WHERE name = 'Lingua'"
+        )
+    )
+    assert NAMES.findall(await catalogue_of(market))[-1] == "Lingua"
+    assert NAMES.findall(await catalogue_of(market, sort="reputation"))[0] == "Lingua"
+
+
+async def test_the_front_page_has_rows_of_agents_that_lead_to_the_same_order_in_the_catalogue(market):
+    await market.indexed()
+    text = (await market.http.get("/")).text
+    rows = {
+        title: re.findall(r'<h3><svg class="avatar.*?</svg> <a href="[^"]+"><bdi>(.*?)</bdi>', part)
+        for title, part in re.findall(r'<h2 id="row-\d+">([^<]+)</h2>(.*?)</section>', text, re.DOTALL)
+    }
+    assert rows == {
+        "Answers now": ["Babel"],
+        "Cheap": ["Invoicer", "Lingua"],
+        "Most proven": ["Babel"],
+        "New": ["Invoicer", "Babel", "Lingua"],
+    }
+    for title, names in rows.items():
+        address = unescape(re.search(rf'<a href="([^"]+)" aria-label="All agents: {title}">', text)[1])
+        listed = NAMES.findall((await market.http.get(address)).text)
+        assert listed[: len(names)] == names, title
+
+
+async def test_the_front_page_of_a_registry_without_agents_has_no_rows(registry: TestRegistry):
+    await registry.indexed()
+    text = (await registry.http.get("/")).text
+    assert 'id="row-1"' not in text
+
+
 async def test_words_find_and_say_where_they_were_found(market):
     text = await catalogue_of(market, q="lingua")
     assert NAMES.findall(text) == ["Lingua"]

@@ -70,6 +70,7 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
     try:
         found = await catalogue.discover(searcher, db, parameters.search_query())
         counts = await count_filters(searcher, parameters)
+        shared = await searcher.shared_names([card.name for card in found.results])
     except catalogue.SearchNotReady as error:
         answer = page(request, "not-ready.html", status=error.status, address=parameters.address)
         answer.headers["Retry-After"] = "1"
@@ -80,7 +81,7 @@ async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search
         "catalogue.html",
         parameters=parameters,
         total=found.total,
-        agents=[AgentView.of(card) for card in found.results],
+        agents=[AgentView.of(card, has_namesake=card.name in shared) for card in found.results],
         groups=offered(parameters, counts.facets, counts.only),
         chosen=chosen(parameters),
         orders=orders(parameters),
@@ -234,9 +235,11 @@ class AgentView(msgspec.Struct, frozen=True):
     tags: list[str]
     marks: list[str]
     matched_in: list[str]
+    has_namesake: bool = False
+    """True where another card has the same name."""
 
     @classmethod
-    def of(cls, card: catalogue.FoundCard) -> "AgentView":
+    def of(cls, card: catalogue.FoundCard, *, has_namesake: bool = False) -> "AgentView":
         """Return the entry of the list for a card that was found."""
         return cls(
             card=card,
@@ -245,6 +248,7 @@ class AgentView(msgspec.Struct, frozen=True):
             tags=card.tags[:TAGS_SHOWN],
             marks=marks_of(card, is_verified=card.verified),
             matched_in=[PARTS[part] for part in card.why.fields],
+            has_namesake=has_namesake,
         )
 
 

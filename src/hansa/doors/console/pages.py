@@ -20,6 +20,7 @@ from hansa.doors.console.event_lines import EventsOut, lines_of
 from hansa.doors.console.event_pages import Ledger
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.first_steps import first_steps
+from hansa.doors.console.front_rows import agent_rows
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.caller import Public
@@ -28,7 +29,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import STATUS_TAGS, every_refusal, routes_with
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import auditor, journal
+from hansa.rooms import auditor, catalogue, journal
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -77,8 +78,10 @@ ROWS = [
 
 
 @router.get("/", dependencies=READS)
-async def show_front(_: Public, request: Request, db: Db, settings: Config, ledger: Ledger) -> HTMLResponse:
-    """Show an introduction to this registry, the balance of its supply, and its newest events."""
+async def show_front(
+    _: Public, request: Request, db: Db, settings: Config, ledger: Ledger, *, searcher: catalogue.Search
+) -> HTMLResponse:
+    """Show an introduction to this registry, rows of its agents, the balance of its supply, and its newest events."""
     watch = await auditor.watch_supply(db)
     newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, newest, ledger)))
@@ -99,6 +102,7 @@ async def show_front(_: Public, request: Request, db: Db, settings: Config, ledg
         watch=watch,
         figures=figures,
         chain=chain,
+        rows=await agent_rows(searcher, db),
         lines=lines_of(found.events),
         sentences=SENTENCES,
         left_out=ENTRIES_OF_THE_LEDGER,

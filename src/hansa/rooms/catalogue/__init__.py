@@ -1,6 +1,7 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
 from .bonds import show_bond
+from .card_facts import HAS_ANSWERED, IS_HOST_VERIFIED, LIVENESS, NAME_ON_CARD
 from .card_rights import AGENT_RIGHT, CardReader
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
@@ -51,6 +52,7 @@ from .search import (
     SearchNotReady,
     SearchQuery,
     discover,
+    discover_all,
 )
 from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position
@@ -64,9 +66,13 @@ __all__ = [
     "AGENT_RIGHT",
     "CALL_TOOL",
     "CARD_STATE",
+    "HAS_ANSWERED",
+    "IS_HOST_VERIFIED",
+    "LIVENESS",
     "LOCAL_ORIGIN",
     "LOCK_AGENT",
     "MCP",
+    "NAME_ON_CARD",
     "ROOM",
     "TOOL_TAG",
     "AgentKey",
@@ -111,6 +117,7 @@ __all__ = [
     "check_card",
     "declared_price",
     "discover",
+    "discover_all",
     "edit_card",
     "grade_of",
     "history_of",

@@ -43,8 +43,11 @@ function showSupply(verdict) {
 }
 
 function showEvents(recent) {
-  const shown = new Set([...eventRows.children].map((row) => row.dataset.sequence));
-  const added = recent.events.filter((event) => isShown(event) && !shown.has(String(event.sequence)));
+  const shown = [...eventRows.querySelectorAll("[data-sequence]")].map((row) => Number(row.dataset.sequence));
+  // The events before those of the page are not new.
+  const oldest = Math.min(...shown, Number.MAX_SAFE_INTEGER);
+  const isNew = ({ sequence }) => (shown.length === 0 || sequence > oldest) && !shown.includes(sequence);
+  const added = recent.events.filter((event) => isShown(event) && isNew(event));
   if (added.length > 0) eventRows.querySelector("[data-none]")?.remove();
   eventRows.prepend(...added.slice(0, EVENTS_SHOWN).map(eventRow));
   while (eventRows.children.length > EVENTS_SHOWN) eventRows.lastElementChild.remove();

@@ -1,6 +1,6 @@
 """Finding cards by their content: an index beside the database, fed from it, and the searches that read it."""
 
-from .discover import discover
+from .discover import discover, discover_all
 from .errors import SearchNotReady
 from .execution import Hits
 from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
@@ -24,5 +24,6 @@ __all__ = [
     "SearchQuery",
     "Searcher",
     "discover",
+    "discover_all",
     "router",
 ]

@@ -16,7 +16,7 @@ from hansa.rooms.catalogue.payment import is_paid, rate_of
 from .query import LOCAL_ORIGIN
 from .text import analyzer, key_of, runs_of, words_of
 
-FORM = 5
+FORM = 6
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
@@ -25,6 +25,8 @@ ANOTHER_CURRENCY = 1e15
 # card in its last bits, a weight a share of it that no other difference is as small as.
 NUMBER_BITS = 40
 COUNT_MAX = 1 << 62 - NUMBER_BITS
+# More than any count: what does not respond comes after everything else.
+SILENT_LAST = 1 << 62
 FIRST_OF_EQUALS = 0.001
 TIE_BREAKS = 4096
 FULL_GRADE = 7
@@ -78,7 +80,7 @@ def schema() -> tantivy.Schema:
         builder.add_text_field(key, tokenizer_name="raw", index_option="basic")
     for counted in ("origin", "pricing", "tag"):
         builder.add_text_field(counted, tokenizer_name="raw", index_option="basic", fast=True)
-    for number in ("alive", "jobs", "standing"):
+    for number in ("alive", "jobs", "standing", "listed"):
         builder.add_integer_field(number, fast=True)
     for measure in ("price_low", "price_high", "weight"):
         builder.add_float_field(measure, fast=True)
@@ -115,6 +117,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
         "jobs": _ranked(card, _jobs(card)),
         "standing": _ranked(card, _score(card)),
+        "listed": _ranked(card, _score(card)) - (SILENT_LAST if card.liveness == "unreachable" else 0),
         "price_low": price + (ANOTHER_CURRENCY if is_foreign else 0.0),
         "price_high": price - (ANOTHER_CURRENCY if is_foreign else 0.0),
         "weight": _weight(card, grade) + _earliness(card),

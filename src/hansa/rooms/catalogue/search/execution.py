@@ -1,5 +1,6 @@
 """Find in the index: the cards, their number, and the facets of all of them."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -65,6 +66,11 @@ def find(searcher: Searcher, search_query: SearchQuery, alive_since: int) -> Hit
     return Hits(parsed, unknown, cards, counted.total, counted.facets)
 
 
+def shared_names(searcher: Searcher, keys: Collection[str]) -> set[str]:
+    """Those of the names, as `key_of` writes them, that several cards have."""
+    return {key for key in keys if len(searcher.search(index_queries.called(key), 2, count=False).hits) > 1}
+
+
 def _steps(parsed: ParsedQuery) -> list[int]:
     """How many words a card must hold where those that hold every word are few: most of them, then any."""
     words = len(parsed.words) + len(parsed.runs)
@@ -111,8 +117,8 @@ def _page(
         )
         scores = [float(score) for score, _ in result.hits]
     else:
-        # Where nothing was asked for, nothing is more relevant than anything else.
-        field, order = _ORDERS["reputation" if search_query.sort == "relevance" else search_query.sort]
+        # Where nothing was asked for, nothing is more relevant than anything else: the reputation decides among those that respond.
+        field, order = _ORDERS.get(search_query.sort, ("listed", Order.Desc))
         result = searcher.search(
             chosen,
             search_query.limit,

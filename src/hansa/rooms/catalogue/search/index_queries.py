@@ -48,6 +48,11 @@ def named(parsed: ParsedQuery) -> Query:
     return _either(*_keys(parsed))
 
 
+def called(key: str) -> Query:
+    """Return the query for cards of this name, as `key_of` writes it."""
+    return _term("name_key", key)
+
+
 def ranked(found: Query, parsed: ParsedQuery) -> Query:
     """Return the same cards, those first whose name is the text asked for."""
     if not parsed.whole:

@@ -9,7 +9,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,9 +25,10 @@ from hansa.foundation.plumbing.telemetry.job_health import JobHealth
 
 from . import store
 from .errors import SearchNotReady
-from .execution import Hits, find
+from .execution import Hits, find, shared_names
 from .index import Place, SearchIndex
 from .query import SearchQuery
+from .text import key_of
 
 # While nothing changes the pause doubles. A change by another process that sends no notification is found within a second.
 FOLLOW_SECONDS, REST_SECONDS = 0.2, 0.8
@@ -144,6 +145,15 @@ class Searcher:
                 self._remembered.popitem(last=False)
         # One reader going away does not end the search for the others.
         return await asyncio.shield(found)
+
+    async def shared_names(self, names: Collection[str]) -> set[str]:
+        """Those of the names that several cards have, whatever their case and accents. Raises: SearchNotReady."""
+        if self._index is None or not self._is_complete:
+            raise SearchNotReady(retry_after=1)
+        keys = {name: key_of(name) for name in names}
+        loop, searcher = asyncio.get_running_loop(), self._index.searcher()
+        shared = await loop.run_in_executor(self._reading, shared_names, searcher, set(keys.values()))
+        return {name for name, key in keys.items() if key in shared}
 
     async def close(self) -> None:
         """Let the index go."""
