@@ -56,14 +56,40 @@ class Pair:
             "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
         )
 
+    @property
+    def both(self) -> str:
+        """The connection string that names both servers, the standby first."""
+        return f"postgresql://hansa@/postgres?host={self.folder},{self.folder}&port=5433,5432"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the clusters and of their sockets."""
+        return self._postgresql.folder
+
+    def run(self, program: str, *options: str) -> None:
+        """Run a program of PostgreSQL to its end."""
+        self._postgresql.run(program, *options)
+
+    def hang(self) -> None:
+        """Stop every process of the leader: its connections stay, and nothing answers."""
+        self._stopped += self._processes()
+        for process in self._stopped:
+            os.kill(process, signal.SIGSTOP)
+
+    async def promote(self) -> None:
+        """Make the standby a leader, whose commits wait for nothing."""
+        assert await value_of(self.standby, "SELECT pg_promote()")
+
     async def fail_over(self) -> None:
         """Kill the leader at once, and promote the standby."""
-        pid = int((self._postgresql.folder / "first" / "postmaster.pid").read_text().split("\n", 1)[0])
-        processes = [int(line) for line in _children(pid)]
-        for process in [pid, *processes]:
+        for process in self._processes():
             os.kill(process, signal.SIGKILL)
         self._stopped.clear()
-        assert await value_of(self.standby, "SELECT pg_promote()")
+        await self.promote()
+
+    def _processes(self) -> list[int]:
+        pid = int((self.folder / "first" / "postmaster.pid").read_text().split("\n", 1)[0])
+        return [pid, *(int(line) for line in _children(pid))]
 
 
 def _children(pid: int) -> list[str]:

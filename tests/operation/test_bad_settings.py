@@ -38,6 +38,7 @@ REFUSED = [
     ("DATABASE_POOL_SIZE", "0", "greater than or equal to 2"),
     ("DATABASE_URL", "mysql://localhost/hansa", "postgresql://user:password@host:port/name"),
     ("DATABASE_URL", "postgresql://localhost:port/hansa", "postgresql://user:password@host:port/name"),
+    ("DATABASE_URL", "postgresql://one:5432,two:0/hansa", "several as host:port,host:port"),
     ("SMTP_URL", "localhost", "smtp://user:password@host:port"),
     ("AGENT_RBAC_MODE", "strict", "'off', 'shadow' or 'enforce'"),
     ("AGENT_RBAC_DEFAULT_ROLES", "trader,king", "some of trader, client, staker, governor, service-provider"),

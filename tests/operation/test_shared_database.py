@@ -167,3 +167,16 @@ async def _issued(dsn: str) -> list[int]:
     rows = await connection.fetch("SELECT amount FROM ledger_transaction WHERE tx_type = 'issue'")
     await connection.close()
     return [row["amount"] for row in rows]
+
+
+async def test_a_schema_of_a_later_version_is_refused_in_one_line(empty_database: str, tmp_path: Path):
+    connection = await asyncpg.connect(empty_database)
+    await connection.execute("CREATE TABLE alembic_version (version_num text)")
+    await connection.execute("INSERT INTO alembic_version VALUES ('2099010101')")
+    await connection.close()
+    ended = await run("serve", "--port=0", data_dir=tmp_path / "data", DATABASE_URL=empty_database)
+    assert (ended.code, ended.output) == (1, "")
+    [line] = ended.complaints
+    assert (
+        "is 2099010101, which this version of Hansa does not know: install the version that wrote it" in line
+    )

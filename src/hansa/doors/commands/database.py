@@ -29,7 +29,9 @@ app = typer.Typer(help="Manage the database of the registry.", no_args_is_help=T
 @app.command("url", epilog=examples('psql "$(hansa db url --data-dir /srv/hansa)"'))
 def database_url(data_dir: DataDir = None) -> None:
     """Print the connection string of the database in use; the embedded one must be running."""
-    typer.echo(_dsn_in_use(settings_from(data_dir=data_dir)))
+    from hansa.foundation.plumbing.storage.hosts import for_programs
+
+    typer.echo(for_programs(_dsn_in_use(settings_from(data_dir=data_dir))))
 
 
 @app.command("migrate", epilog=examples("hansa db migrate --data-dir /srv/hansa"))

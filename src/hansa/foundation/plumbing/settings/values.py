@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -27,11 +27,14 @@ SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
 SECRET_SHORT_BELOW = 32
 """A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
+PORT_MAX = 65535
 SHARE_MAX = 0.5
 RESERVE_FLOOR_MIN = 10**6
 """Minor units that stay in each reserve of a pool: with less, roundings would be a visible part of a price."""
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]", re.ASCII)
+_DATABASE_HOST = re.compile(r"(?:\[[^\[\]]*\]|[^\[\]:]*)(?::([0-9]{1,5}))?", re.ASCII)
+_WRITING = frozenset({"any", "primary", "read-write"})
 _LISTENING = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]+)?", re.ASCII)
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 _MAILBOX = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
@@ -137,9 +140,25 @@ def bracketed(host: str) -> str:
 
 
 def database_url(value: str) -> str:
-    if _parts(value).scheme not in {"postgresql", "postgres"}:
-        raise ValueError("postgresql://user:password@host:port/name")
+    try:
+        parts = urlsplit(value)
+        attributes = parse_qs(parts.query).get("target_session_attrs", ["any"])
+    except ValueError:
+        parts, attributes = urlsplit(""), []
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    if parts.scheme not in {"postgresql", "postgres"} or not all(map(_is_database_host, hosts)):
+        raise ValueError("postgresql://user:password@host:port/name, several as host:port,host:port")
+    if not set(attributes) <= _WRITING:
+        raise ValueError(
+            f"an address with target_session_attrs {', '.join(sorted(_WRITING))}: the registry writes"
+        )
     return value
+
+
+def _is_database_host(value: str) -> bool:
+    """Return whether it is a host, with a port or without; empty where a parameter names it."""
+    found = _DATABASE_HOST.fullmatch(value)
+    return found is not None and (found[1] is None or 0 < int(found[1]) <= PORT_MAX)
 
 
 def smtp_url(value: str) -> str:

@@ -13,13 +13,16 @@ Without synchronous standbys none of this writes anything.
 """
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from weakref import WeakSet
 
 import asyncpg
-from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import PoolConnectionProxy
+
+from .hosts import ACQUIRE_SECONDS, avoid, connect_to_writer
 
 if TYPE_CHECKING:
     _Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -28,10 +31,8 @@ else:
 
 Tx: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 
-ACQUIRE_SECONDS = 5.0
 STATEMENT_SECONDS = 40
 CLOSE_SECONDS = 1.0
-WRITABLE = SessionAttribute.read_write
 SERVER_SETTINGS = {
     "application_name": "hansa",
     "timezone": "UTC",
@@ -47,7 +48,11 @@ SELECT pg_logical_emit_message(true, 'hansa', '') WHERE current_setting('synchro
 # The function of the server that waits for the standbys reports a wait that it gave up as a warning.
 _WAITS = "SyncRepWaitForLSN"
 
+# A host that is switched off sends no end of its connections: the system asks it after 10 s without a byte, and gives up after 20.
+_KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 2, "TCP_USER_TIMEOUT": 20_000}
+
 _closing: set[asyncio.Task[None]] = set()
+_open: "WeakSet[DatabaseConnection]" = WeakSet()
 
 
 class CommitNotReplicated(Exception):
@@ -63,6 +68,8 @@ class DatabaseConnection(_Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.cluster = self.host = ""
+        """The connection strings of the database and of its server, which `connect` sets."""
         self._may_commit = False
         self._has_given_up = False
 
@@ -105,32 +112,55 @@ async def connect(
 ) -> DatabaseConnection:
     """Open a connection to a server that writes, and whose rows the synchronous standbys have.
 
-    No session outlives the recovery of its server, and one that recovers is refused here: no statement meets a recovery.
+    No session outlives the recovery of its server, and one that recovers is refused here: no statement meets a recovery. Where the
+    server is another host of a cluster than before, connections to the former end.
 
     Raises: OUT_OF_REACH of `database.py`.
     """
     try:
-        connection: DatabaseConnection = await asyncpg.connect(
+        opened, host = await connect_to_writer(
             dsn,
-            timeout=ACQUIRE_SECONDS,
             command_timeout=STATEMENT_SECONDS,
             # A statement that is used again after a while need not be planned anew; the cache is bounded by its size.
             max_cached_statement_lifetime=0,
             server_settings=SERVER_SETTINGS,
-            target_session_attrs=WRITABLE,
             connection_class=connection_class,
         )
     except asyncpg.PostgresError as error:
         raise NotConnected(str(error)) from error
+    connection = cast("DatabaseConnection", opened)
+    connection.cluster, connection.host = dsn, host
+    _keep_alive(connection)
     try:
         await connection.begin()
     except BaseException:
+        avoid(dsn, host)
         # Ended beside this task, which may have to answer within a time.
         closing = asyncio.create_task(_close(connection))
         _closing.add(closing)
         closing.add_done_callback(_closing.discard)
         raise
+    _leave_other_hosts(dsn, host)
+    _open.add(connection)
     return connection
+
+
+def _leave_other_hosts(dsn: str, host: str) -> None:
+    """End the connections of this process to the other hosts of a cluster: this one writes now."""
+    for connection in list(_open):
+        if connection.cluster == dsn and connection.host != host:
+            connection.terminate()
+
+
+def _keep_alive(connection: DatabaseConnection) -> None:
+    end = connection._transport.get_extra_info("socket")  # type: ignore[attr-defined]  # noqa: SLF001
+    if end.family == socket.AF_UNIX:
+        return
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        # Some systems have not all of them.
+        if (option := getattr(socket, name, None)) is not None:
+            end.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 async def _close(connection: DatabaseConnection) -> None:

@@ -6,6 +6,7 @@
 - A statement that a process repeats every few seconds has a connection beside the pool (`look_again`).
 - Server timeouts are set on every connection: the defaults are all "never".
 - Commits wait for the synchronous standbys (`connection.py`).
+- The database may be a cluster of several hosts (`hosts.py`).
 """
 
 import asyncio
@@ -20,8 +21,6 @@ import asyncpg
 from hansa.foundation.values.errors import Invalid, Unavailable
 
 from .connection import (
-    ACQUIRE_SECONDS,
-    WRITABLE,
     CommitNotReplicated,
     DatabaseConnection,
     NotConnected,
@@ -29,6 +28,7 @@ from .connection import (
     await_standbys,
     connect,
 )
+from .hosts import ACQUIRE_SECONDS, connect_to_writer, one_for_each_host
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -40,6 +40,8 @@ Result = TypeVar("Result")
 LOWEST_POSTGRESQL = 15
 TRIES = 12
 RELEASE_SECONDS = 5.0
+# How soon a process notices that another host of its cluster writes, while the former one keeps its connections and is silent.
+WATCH_SECONDS, SILENT_SECONDS = 2.0, 2.0
 RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
@@ -71,6 +73,7 @@ class Database:
         self._again: DatabaseConnection | None = None
         self._again_turn = asyncio.Lock()
         self._are_replaced = False
+        self._watch: asyncio.Task[None] | None = None
         self._interrupted: set[int] = set()
         """The server processes of connections on which a statement was broken off."""
 
@@ -91,9 +94,14 @@ class Database:
             await self._pool.release(await self._pool.acquire())
         except OUT_OF_REACH as error:
             raise Unavailable(f"The database cannot be reached: {_reason(error)}.") from error
+        if len(one_for_each_host(self.dsn)) > 1:
+            self._watch = asyncio.create_task(self._follow_writer())
 
     async def close(self) -> None:
         """Wait for transactions under way, then disconnect."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
         self._end_again()
         if self._pool is not None:
             try:
@@ -199,6 +207,17 @@ class Database:
             self._again.terminate()
             self._again = None
 
+    async def _follow_writer(self) -> None:
+        """Find out when another host writes: a new connection to it ends those to a former one that is silent."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    await self.query_again(lambda tx: tx.fetchval("SELECT 1"))
+            except (TimeoutError, Unavailable):
+                with suppress(*OUT_OF_REACH):
+                    (await connect(self.dsn)).terminate()
+
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """Raises: Unavailable, when the database cannot be reached or does not write; Invalid, when it cannot store a value."""
@@ -302,9 +321,12 @@ class PinnedConnection:
 
 
 async def require_reachable(dsn: str, variable: str = "") -> None:
-    """Connect once. Raises: Unavailable, naming the variable, the address and the error, never the password; also for an old server."""
+    """Connect once.
+
+    Raises: Unavailable, naming the variable, the address and the error, never the password; also for an old server.
+    """
     try:
-        connection = await asyncpg.connect(dsn, timeout=ACQUIRE_SECONDS, target_session_attrs=WRITABLE)
+        connection, _ = await connect_to_writer(dsn)
         version = connection.get_server_version()
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as error:

@@ -19,6 +19,7 @@ import msgspec
 
 import hansa
 from hansa.foundation.plumbing.storage.database import address_of
+from hansa.foundation.plumbing.storage.hosts import connect_to_writer, writer_of
 from hansa.foundation.plumbing.storage.sql_files import (
     APPLIED,
     SqlFile,
@@ -125,7 +126,7 @@ def renamed_sequences() -> dict[str, str]:
 
 async def present_schema(dsn: str) -> str | None:
     """The number of the last migration that was applied; None before the first."""
-    connection = await asyncpg.connect(dsn)
+    connection, _ = await connect_to_writer(dsn)
     try:
         return await _version(connection)
     finally:
@@ -133,13 +134,18 @@ async def present_schema(dsn: str) -> str | None:
 
 
 async def _is_current(dsn: str, schema: str, files: Sequence[SqlFile] | None) -> bool:
-    connection = await asyncpg.connect(dsn)
+    connection, _ = await connect_to_writer(dsn)
     try:
         version = await _version(connection)
         if version is not None and is_before_baseline(version):
             raise Unavailable(
                 f"the schema of the database at {address_of(dsn)} is {version}, which is older than {FORMER_CHAIN_END}:"
                 f" start the registry once with commit {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, then with this version"
+            )
+        if version is not None and version not in known_schemas():
+            raise Unavailable(
+                f"the schema of the database at {address_of(dsn)} is {version}, which this version of Hansa does not know:"
+                " install the version that wrote it"
             )
         if version != schema:
             return False
@@ -202,7 +208,7 @@ def _upgrade(dsn: str, target: str, files: Sequence[SqlFile] | None) -> Migrated
         revisions.extend(step.revision.revision for step in steps)
         return steps
 
-    url = urlunsplit(urlsplit(dsn)._replace(scheme="postgresql+psycopg"))
+    url = urlunsplit(urlsplit(writer_of(dsn))._replace(scheme="postgresql+psycopg"))
     engine = create_engine(url, poolclass=NullPool)
     with engine.connect() as connection, EnvironmentContext(Config(), script, fn=to_head) as environment:
         # Another process may need minutes for its migrations, and the limits of the server are for short work.

@@ -7,6 +7,7 @@ from hashlib import sha256
 import asyncpg
 
 from hansa.foundation.plumbing.storage.database import OUT_OF_REACH
+from hansa.foundation.plumbing.storage.hosts import connect_to_writer
 from hansa.foundation.plumbing.storage.migrate import renamed_sequences
 from hansa.foundation.values.errors import Unavailable
 
@@ -124,7 +125,7 @@ async def _load_table(
 async def connect(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
     """A connection without the time limits of requests. Raises: Unavailable."""
     try:
-        connection = await asyncpg.connect(dsn, server_settings=SESSION, command_timeout=None)
+        connection, _ = await connect_to_writer(dsn, server_settings=SESSION, command_timeout=None)
     except OUT_OF_REACH as error:
         raise Unavailable(f"The database cannot be reached: {type(error).__name__}.") from error
     try:
