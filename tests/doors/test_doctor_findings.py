@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import hansa
 from hansa.doors.commands import inspection
 from hansa.doors.diagnosis import Facts, Finding, check
+from hansa.doors.diagnosis.durability import Durability
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
 from hansa.foundation.plumbing.process.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
@@ -155,3 +156,38 @@ def test_peers_on_which_there_is_evidence_are_to_be_acted_on(sound: Facts):
     acting = {"peer_trust_mode": "enforce", "enforcement_propagation_mode": "enforce"}
     enforced = replace(observed, settings=sound.settings.model_copy(update=acting))
     assert not [one for one in check(enforced) if one.subject in {"peer trust", "peers"}]
+
+
+SAFE = Durability("on", "on", "on", "standby", 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"fsync": "off"}, "fsync is off"),
+        ({"full_page_writes": "off"}, "full_page_writes is off"),
+        ({"synchronous_commit": "off"}, "a crash loses acknowledged operations"),
+        ({"synchronous_commit": "local"}, "a failover can lose acknowledged operations"),
+        ({"synchronous_commit": "remote_write"}, "a failover can lose acknowledged operations"),
+        ({"synchronous_standby_names": ""}, "2 standbys follow without synchronous replication"),
+    ],
+)
+def test_a_database_that_can_lose_an_acknowledged_operation_is_a_problem(
+    sound: Facts, changes: dict[str, str], said: str
+):
+    found = worst(with_database(sound, durability=replace(SAFE, **changes)), "durability")
+    assert found.severity == "problem"
+    assert said in found.message
+
+
+def test_a_database_that_loses_nothing_is_sound(sound: Facts):
+    alone = Durability("on", "on", "on", "", 0)
+    for durability in (SAFE, alone, replace(alone, synchronous_commit="local")):
+        findings = check(with_database(sound, durability=durability))
+        assert [one.severity for one in findings if one.subject == "durability"] == ["ok"]
+
+
+def test_a_pooler_that_drops_settings_is_a_warning_with_the_statements_of_the_role(sound: Facts):
+    found = worst(with_database(sound, settings_not_in_effect={"jit": "on"}), "pooler")
+    assert found.severity == "warning"
+    assert found.fix == "ALTER ROLE CURRENT_USER SET jit = 'off'"

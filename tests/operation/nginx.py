@@ -48,7 +48,7 @@ async def proxying(directory: Path, server: str, port: int) -> AsyncIterator[Non
         nginx(), "-p", str(directory), "-c", str(configuration), stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE
     )
     try:
-        await _until_it_listens(process, port)
+        await until_it_listens(process, port)
         yield
     finally:
         process.terminate()
@@ -62,7 +62,8 @@ def _configured(directory: Path, server: str) -> Path:
     return configuration
 
 
-async def _until_it_listens(process: Process, port: int) -> None:
+async def until_it_listens(process: Process, port: int) -> None:
+    """Wait until a proxy takes connections; one that ended says why."""
     async with asyncio.timeout(START_SECONDS):
         while True:
             assert process.returncode is None, (await process.communicate())[1].decode()

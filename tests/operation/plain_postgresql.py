@@ -38,6 +38,10 @@ class PlainPostgresql:
         )
         assert ended.returncode == 0, ended.stderr
 
+    def command(self, program: str, *options: str) -> list[str]:
+        """The command line of another program that runs as that account."""
+        return self._account.command(Path(program), *options)
+
     def make(self, name: str) -> Path:
         """A new cluster; returns its directory."""
         cluster = self.folder / name

@@ -44,6 +44,7 @@ from hansa.foundation.plumbing.storage.embedded import (
     running_dsn,
 )
 from hansa.foundation.plumbing.storage.migrate import Migrated, has_schema, migrate
+from hansa.foundation.plumbing.storage.poolers import settings_not_in_effect
 from hansa.foundation.plumbing.storage.positions import is_settled, settle_positions
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import units
@@ -229,6 +230,16 @@ async def has_administrator(dsn: str) -> bool:
     await database.open()
     try:
         return await database.query(people.has_administrator)
+    finally:
+        await database.close()
+
+
+async def dropped_settings(dsn: str) -> dict[str, str]:
+    """The settings of connections that a pooler drops, each with the value in effect."""
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    try:
+        return await database.query(settings_not_in_effect)
     finally:
         await database.close()
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 import hansa
+from hansa.doors.diagnosis.durability import faults_of
 from hansa.doors.diagnosis.facts import Facts
 from hansa.foundation.plumbing.outgoing.workload_api import require_agent
 from hansa.foundation.plumbing.settings import (
@@ -24,6 +25,7 @@ from hansa.foundation.plumbing.storage.migrate import (
     LAST_COMMIT_OF_FORMER_CHAIN,
     is_before_baseline,
 )
+from hansa.foundation.plumbing.storage.poolers import remedy_for_dropped, sentence_on_dropped
 from hansa.foundation.values.money import parse_amount
 
 Severity = Literal["ok", "note", "warning", "problem"]
@@ -134,6 +136,7 @@ def _database(facts: Facts) -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "database", f"PostgreSQL {database.version}, {database.kind}")
+    yield from _durability(facts)
     yield from _schema(facts)
     if database.signing_key_trouble:
         yield Finding(
@@ -141,6 +144,25 @@ def _database(facts: Facts) -> Iterator[Finding]:
             "signing key",
             database.signing_key_trouble,
             "copy the keys of the registry that made this database into DIR/keys",
+        )
+
+
+def _durability(facts: Facts) -> Iterator[Finding]:
+    database = facts.database
+    if database.durability is not None:
+        faults = list(faults_of(database.durability))
+        for fault, remedy in faults:
+            yield Finding("problem", "durability", fault, remedy)
+        if not faults:
+            yield Finding(
+                "ok", "durability", "acknowledged operations are on the disks that they have to be on"
+            )
+    if database.settings_not_in_effect:
+        yield Finding(
+            "warning",
+            "pooler",
+            sentence_on_dropped(database.settings_not_in_effect),
+            remedy_for_dropped(database.settings_not_in_effect),
         )
 
 

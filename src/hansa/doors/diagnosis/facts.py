@@ -1,6 +1,6 @@
 """Facts about a registry: its processes, their answers, its database and its queues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import httpx2
 import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
+from hansa.doors.diagnosis.durability import Durability, read_durability
 from hansa.foundation.plumbing.jobs import mail_queue
 from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 from hansa.foundation.plumbing.keys.seal import Seal
@@ -18,6 +19,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.storage.migrate import known_schemas, newest_schema, present_schema
+from hansa.foundation.plumbing.storage.poolers import settings_not_in_effect
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, journal, notifications
 
@@ -46,7 +48,7 @@ class Answers(msgspec.Struct, frozen=True):
 class DatabaseFacts(msgspec.Struct, frozen=True):
     """The database in use; without a `version` it was not reached, and `trouble` says why.
 
-    `trust_of_peers` has the state of peer trust of each peer.
+    `settings_not_in_effect` are those of a connection that a pooler dropped. `trust_of_peers` has the state of peer trust of each peer.
     """
 
     kind: str
@@ -57,6 +59,8 @@ class DatabaseFacts(msgspec.Struct, frozen=True):
     schema: str | None = None
     clock_difference_seconds: float = 0.0
     signing_key_trouble: str | None = None
+    durability: Durability | None = None
+    settings_not_in_effect: Mapping[str, str] = {}
     queues: Sequence[Queue] = ()
     trust_of_peers: Sequence[str] = ()
 
@@ -158,6 +162,8 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             schema=schema,
             clock_difference_seconds=(row["now"] - middle).total_seconds(),
             signing_key_trouble=await _signing_key_trouble(database, settings) if is_current else None,
+            durability=await database.query(read_durability),
+            settings_not_in_effect=await database.query(settings_not_in_effect),
             queues=await database.query(read_queues) if is_current else (),
             trust_of_peers=await database.query(_trust_of_peers) if is_current else (),
         )

@@ -43,6 +43,7 @@ from hansa.doors.serving.worker_forks import WorkerForks
 from hansa.doors.serving.worker_processes import serve_with_workers
 from hansa.doors.shared_metrics import DIRECTORY, shared_metrics
 from hansa.doors.startup import (
+    dropped_settings,
     has_administrator,
     open_runtime,
     prepared_database,
@@ -63,6 +64,7 @@ from hansa.foundation.plumbing.settings import (
     without_secrets,
 )
 from hansa.foundation.plumbing.storage.embedded import held
+from hansa.foundation.plumbing.storage.poolers import remedy_for_dropped, sentence_on_dropped
 from hansa.foundation.plumbing.telemetry.request_log import request_log
 from hansa.rooms import federation, journal
 
@@ -143,6 +145,8 @@ async def _log_start(settings: Settings, dsn: str, workers: int) -> None:
         _log.warning("unknown environment variable, similar to a setting", variable=name, meant=meant)
     if exposed := exposure(applied_settings_file()):
         _log.warning("secrets are exposed", trouble=exposed, remedy=f"chmod 0640 {applied_settings_file()}")
+    if dropped := await dropped_settings(dsn):
+        _log.warning(sentence_on_dropped(dropped), remedy=remedy_for_dropped(dropped))
     if not await has_administrator(dsn):
         command = _command_for_an_administrator(settings)
         _log.info("no administrator exists; create one", command=command)

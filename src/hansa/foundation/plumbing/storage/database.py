@@ -29,6 +29,7 @@ from .connection import (
     connect,
 )
 from .hosts import ACQUIRE_SECONDS, connect_to_writer, one_for_each_host
+from .poolers import pools_transactions
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -323,11 +324,13 @@ class PinnedConnection:
 async def require_reachable(dsn: str, variable: str = "") -> None:
     """Connect once.
 
-    Raises: Unavailable, naming the variable, the address and the error, never the password; also for an old server.
+    Raises: Unavailable, naming the variable, the address and the error, never the password; also for an old server and a
+    pooler of transactions.
     """
     try:
         connection, _ = await connect_to_writer(dsn)
         version = connection.get_server_version()
+        are_shared = await pools_transactions(connection, dsn)
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as error:
         place = f"{variable}: " if variable else ""
@@ -336,6 +339,10 @@ async def require_reachable(dsn: str, variable: str = "") -> None:
         raise Unavailable(
             f"The database at {address_of(dsn)} is PostgreSQL {version.major}.{version.micro};"
             f" PostgreSQL {LOWEST_POSTGRESQL} or later is required."
+        )
+    if are_shared:
+        raise Unavailable(
+            f"A pooler of transactions answers at {address_of(dsn)}: name PostgreSQL itself, or pool sessions (pool_mode=session)."
         )
 
 
