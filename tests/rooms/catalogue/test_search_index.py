@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue import Searcher, SearchNotReady, SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.operation.registry_process import until_async
@@ -96,6 +97,68 @@ async def test_an_index_that_cannot_be_trusted_is_built_anew(
         place.write_text(json.dumps(written | harmed[harm]))
     again = await open_search()
     assert set(await names(registry, again)) == {"First", "Second"}
+
+
+async def in_replica_role(registry: TestRegistry, *statements: tuple[str, object]) -> None:
+    """Change rows as a failover does: no trigger notes the change."""
+
+    async def change_rows(tx: Tx) -> None:
+        await tx.execute("SET LOCAL session_replication_role = replica")
+        for statement, card in statements:
+            await tx.execute(statement, card)
+
+    await registry.database.transaction(change_rows)
+
+
+def promote(place: Path, cursor_ahead: int) -> None:
+    """Let the index be that of the timeline before a failover, and its last changes be lost."""
+    written = json.loads(place.read_text())
+    place.write_text(json.dumps(written | {"timeline": 0, "cursor": written["cursor"] + cursor_ahead}))
+
+
+async def test_after_a_failover_the_index_takes_the_differences_and_is_not_built_anew(
+    registry: TestRegistry, open_search: Open
+):
+    published = {
+        name: await publish(registry, name)
+        for name in ("Same", "Changed", "Hidden", "Deleted", "Back", "Lost")
+    }
+    numbers = {name: card.card_id for name, card in published.items()}
+    await change(registry, published["Back"], unlisted=True)
+    searcher = await open_search()
+    assert len(await names(registry, searcher)) == 5
+    await searcher.close()
+    await publish(registry, "Added")
+    await change(registry, published["Hidden"], unlisted=True)
+    await change(registry, published["Changed"], bonded=True)
+    await in_replica_role(
+        registry,
+        # The document of this one would be another one, if it were made anew.
+        ("UPDATE catalogue_card SET name = 'Untouched' WHERE id = $1", numbers["Same"]),
+        ("DELETE FROM catalogue_card WHERE id = $1", numbers["Deleted"]),
+        ("UPDATE catalogue_card SET unlisted = false, search_xid = 3 WHERE id = $1", numbers["Back"]),
+        ("UPDATE catalogue_card SET name = 'Before', search_xid = 3 WHERE id = $1", numbers["Lost"]),
+    )
+    promote(place_of(registry), 10**9)
+    again = await open_search()
+    assert set(await names(registry, again)) == {"Untouched", "Changed", "Back", "Before", "Added"}
+    assert await names(registry, again, q="Untouched") == []
+    assert await names(registry, again, q="Before") == ["Before"]
+    assert await names(registry, again, bonded_only=True) == ["Changed"]
+    await publish(registry, "Later")
+    await again.catch_up()
+    assert "Later" in await names(registry, again)
+
+
+async def test_a_transaction_whose_number_was_used_again_after_a_failover_is_indexed(
+    registry: TestRegistry, open_search: Open
+):
+    card = await publish(registry, "Lost")
+    await (await open_search()).close()
+    await in_replica_role(registry, ("UPDATE catalogue_card SET name = 'Again' WHERE id = $1", card.card_id))
+    promote(place_of(registry), 0)
+    again = await open_search()
+    assert await names(registry, again, q="Again") == ["Again"]
 
 
 async def test_a_change_that_commits_late_is_indexed_and_what_committed_before_it_is_found_at_once(

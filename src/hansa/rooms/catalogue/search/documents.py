@@ -16,7 +16,7 @@ from hansa.rooms.catalogue.payment import is_paid, rate_of
 from .query import LOCAL_ORIGIN
 from .text import analyzer, key_of, runs_of, words_of
 
-FORM = 6
+FORM = 7
 STEMMED = "stemmed"
 PLAIN = "plain"
 # Prices of different currencies cannot be compared: in both directions those of this registry's come first.
@@ -64,6 +64,7 @@ class CardRow(NamedTuple):
     last_alive_at: datetime | None
     speaks_mcp: bool
     speaks_a2a: bool
+    search_xid: int
 
 
 @cache
@@ -80,7 +81,7 @@ def schema() -> tantivy.Schema:
         builder.add_text_field(key, tokenizer_name="raw", index_option="basic")
     for counted in ("origin", "pricing", "tag"):
         builder.add_text_field(counted, tokenizer_name="raw", index_option="basic", fast=True)
-    for number in ("alive", "jobs", "standing", "listed"):
+    for number in ("alive", "jobs", "standing", "listed", "version"):
         builder.add_integer_field(number, fast=True)
     for measure in ("price_low", "price_high", "weight"):
         builder.add_float_field(measure, fast=True)
@@ -114,6 +115,7 @@ def document_of(card: CardRow, own_currency: str) -> tantivy.Document:
         "origin": card.source_registry or LOCAL_ORIGIN,
         "pricing": "paid" if is_paid(declared) else "free",
         "tag": card.tags,
+        "version": card.search_xid,
         "alive": int(card.last_alive_at.timestamp()) if card.last_alive_at else 0,
         "jobs": _ranked(card, _jobs(card)),
         "standing": _ranked(card, _score(card)),

@@ -28,14 +28,24 @@ WRITER_THREADS = 1
 BUILDER_BYTES = 256_000_000
 BUILDER_THREADS = 2
 # The numbers of deleted cards are kept a day longer.
+LAST_NUMBER = (1 << 63) - 1
 OLDEST_SECONDS = 7 * 24 * 3600
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Every change by a transaction before `cursor` of the database `database_state` has been indexed."""
+    """Every change by a transaction before `cursor` on this timeline of the database `system` has been indexed."""
 
-    database_state: str
+    system: str
+    timeline: int
     cursor: int
+
+    def is_behind(self, other: "Place") -> bool:
+        """Return whether the changes since then are those that lead to another place."""
+        return (self.system, self.timeline) == (other.system, other.timeline) and self.cursor <= other.cursor
+
+    def is_before_failover(self, other: "Place") -> bool:
+        """Return whether the other place is on a later timeline of the same database: a standby was promoted."""
+        return self.system == other.system and self.timeline < other.timeline
 
 
 class SearchIndex:
@@ -63,6 +73,20 @@ class SearchIndex:
     def searcher(self) -> tantivy.Searcher:
         """The documents as of the last commit."""
         return self._index.searcher()
+
+    def versions(self, after: int, last: int | None) -> dict[int, int]:
+        """The transaction of each document above the number `after`, up to `last` where there is one."""
+        searcher = self.searcher()
+        upper = LAST_NUMBER if last is None else last
+        between = tantivy.Query.range_query(
+            schema(), "id", tantivy.FieldType.Integer, after, upper, include_lower=False
+        )
+        # A limit of zero is refused.
+        found = searcher.search(
+            between, max(searcher.num_docs, 1), count=False, order_by_field="version"
+        ).hits
+        numbers = searcher.fast_field_values("id", [address for _, address in found])
+        return {int(number or 0): int(version) for number, (version, _) in zip(numbers, found, strict=True)}
 
     def clear(self) -> None:
         """Forget all documents, once the next commit stands; as many as there may be are then added."""
@@ -97,7 +121,8 @@ class SearchIndex:
         """Note a place up to which nothing else was changed."""
         written = {
             "form": self._form,
-            "database": place.database_state,
+            "database": place.system,
+            "timeline": place.timeline,
             "cursor": place.cursor,
             "at": time.time(),
         }
@@ -157,7 +182,7 @@ class SearchIndex:
                 return None
             if written["form"] != self._form or written["at"] < time.time() - OLDEST_SECONDS:
                 return None
-            return Place(str(written["database"]), int(written["cursor"]))
+            return Place(str(written["database"]), int(written["timeline"]), int(written["cursor"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

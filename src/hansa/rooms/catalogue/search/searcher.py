@@ -2,6 +2,7 @@
 
 - A change is indexed once its transaction is seen, and again while an older transaction is open that might have changed
   the same: the place in the changes moves only behind the oldest open one, so that none is ever missed.
+- After a failover every card is compared with its document by the number of its last change; the differences are indexed.
 - A search before every card was indexed is refused: a part of the catalogue would look like all of it.
 - Reading and writing the index happen in threads; the event loop waits for nothing.
 - Results are remembered until the index changes. Cards themselves are read from the database each time.
@@ -43,6 +44,8 @@ FOLLOWING = "search: follow the catalogue"
 START_WAITS_SECONDS = 2.0
 REMEMBERED = 2000
 SEARCH_THREADS = 2
+# Transactions that a promoted standby may lack. Their numbers are used again there: the same number is not the same change.
+LOST_AT_MOST = 100_000
 MINUTE = 60
 DAY = 24 * 3600
 
@@ -206,12 +209,12 @@ class Searcher:
             return False
         begins = self._index.place
         state = await self._database.query_again(lambda tx: store.state_where_unchanged(tx, begins.cursor))
-        if state is None or state.name != begins.database_state or state.horizon < begins.cursor:
+        if state is None or not begins.is_behind(place := place_of(state)):
             return False
         self._clock = state.moment.timestamp() - monotonic()
         self._ahead = {}
         if monotonic() > self._moved_at + PLACE_KEPT_SECONDS:
-            await self._write(self._index.move, Place(state.name, state.horizon))
+            await self._write(self._index.move, place)
             self._moved_at = monotonic()
         return True
 
@@ -225,12 +228,11 @@ class Searcher:
             self._has_failed = False
         database_state = await store.database_state(tx)
         self._clock = database_state.moment.timestamp() - monotonic()
-        place = Place(database_state.name, database_state.horizon)
-        if (
-            index.place is None
-            or index.place.database_state != place.database_state
-            or index.place.cursor > place.cursor
-        ):
+        place = place_of(database_state)
+        if index.place is not None and index.place.is_before_failover(place):
+            await self._index_differences(tx, index, index.place, place)
+            return
+        if index.place is None or not index.place.is_behind(place):
             await self._index_everything(tx, index, place)
             return
         changed = await store.changed(tx, index.place.cursor)
@@ -249,6 +251,25 @@ class Searcher:
             await self._write(index.replace, found, set(numbers) - {card.id for card in found})
         await self._write(index.commit, place)
         self._remembered.clear()
+
+    async def _index_differences(self, tx: Tx, index: SearchIndex, before: Place, place: Place) -> None:
+        """After a failover: compare every card with its document, whatever became of the changes in between."""
+        began = monotonic()
+        changed = set(await store.changed(tx, before.cursor - LOST_AT_MOST))
+        after, count = 0, 0
+        while True:
+            present = await store.versions_of_shown(tx, after)
+            last = max(present, default=None)
+            indexed = await self._write(index.versions, after, last)
+            changed |= {card for card, _ in present.items() ^ indexed.items()}
+            count += len(present)
+            if last is None:
+                break
+            after = last
+        await self._index_cards(tx, index, sorted(changed), place)
+        self._ahead = {}
+        seconds = round(monotonic() - began, 1)
+        _log.info("search index compared", cards=count, differences=len(changed), seconds=seconds)
 
     async def _index_everything(self, tx: Tx, index: SearchIndex, place: Place) -> None:
         began = monotonic()
@@ -295,6 +316,11 @@ class Searcher:
     def _alive_since(self) -> int:
         """A day ago by the database's clock, to the minute, so that answers can be remembered."""
         return int((self._clock + monotonic()) // MINUTE * MINUTE) - DAY
+
+
+def place_of(state: store.DatabaseState) -> Place:
+    """The place of a reader who has read everything before the oldest open transaction."""
+    return Place(state.system, state.timeline, state.horizon)
 
 
 def _searcher(runtime: Runtime) -> Searcher:

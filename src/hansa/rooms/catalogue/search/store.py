@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from .documents import CardRow
 
 BATCH = 2000
+COMPARED = 20_000
 CARDS_CHANGED = "hansa_cards"
 """The channel on which processes are notified."""
 
@@ -25,12 +26,16 @@ _VERIFIED = "(host_verified_at IS NOT NULL OR signature_verified_at IS NOT NULL)
 _ROW = f"""
 SELECT id, {_SHOWN} AS is_shown, did, human_readable_id, name, description, tags, skills_text, pricing,
   source_registry, settlement_currency, is_stub, encircled, bonded, {_VERIFIED} AS verified, verified_jobs, agent_score, liveness,
-  last_alive_at, speaks_mcp, speaks_a2a
+  last_alive_at, speaks_mcp, speaks_a2a, search_xid
 FROM catalogue_card
 """  # noqa: S608
 
 # Read in order of the number, a batch at a time, all in one snapshot.
 _EVERY_SHOWN = f"{_ROW} WHERE {_SHOWN} AND id > $1 ORDER BY id LIMIT {BATCH}"
+
+_VERSIONS_OF_SHOWN = (
+    f"SELECT id, search_xid FROM catalogue_card WHERE {_SHOWN} AND id > $1 ORDER BY id LIMIT {COMPARED}"  # noqa: S608
+)
 
 _BY_NUMBER = f"{_ROW} WHERE id = ANY($1)"
 
@@ -39,11 +44,12 @@ SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1
 UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >= $1
 """
 
-# A restored copy and a promoted standby are other databases: their transaction numbers may begin anew.
+# Of a database that was restored the transaction numbers may begin anew, and of a promoted standby the last ones. The timeline
+# is the one that is being written: that of the last checkpoint stays behind for some time after a promotion.
 _DATABASE_STATE = """
-SELECT s.system_identifier || '/' || c.timeline_id || '/' || d.oid AS database, now() AS moment,
+SELECT s.system_identifier, d.oid, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline, now() AS moment,
   plumbing_oldest_open() AS horizon
-FROM pg_control_system() s, pg_control_checkpoint() c, pg_database d WHERE d.datname = current_database()
+FROM pg_control_system() s, pg_database d WHERE d.datname = current_database()
 """
 
 # In one snapshot: without such a card, an index of this cursor has everything that is committed. The greatest values and not
@@ -65,29 +71,44 @@ _VERSIONS = f"SELECT id, xmin::text::bigint AS version FROM catalogue_card WHERE
 
 
 class DatabaseState(msgspec.Struct, frozen=True):
-    """Name of the database, its time, and the oldest transaction that may still change something."""
+    """Identity of the database, its timeline, its time, and the oldest transaction that may still change something."""
 
-    name: str
+    system: str
+    timeline: int
     moment: datetime
     horizon: int
+
+    @classmethod
+    def of(cls, row: asyncpg.Record) -> "DatabaseState":
+        return cls(
+            f"{row['system_identifier']}/{row['oid']}",
+            int(row["timeline"], 16),
+            row["moment"],
+            row["horizon"],
+        )
 
 
 async def database_state(tx: Tx) -> DatabaseState:
     """Return the present place of a reader of changes."""
     row = await tx.fetchrow(_DATABASE_STATE)
     assert row is not None
-    return DatabaseState(row["database"], row["moment"], row["horizon"])
+    return DatabaseState.of(row)
 
 
 async def state_where_unchanged(tx: Tx, since: int) -> DatabaseState | None:
     """Return the state of `database_state`; None where `since` or a later transaction changed or deleted a card."""
     row = await tx.fetchrow(_UNCHANGED_STATE, since)
-    return None if row is None else DatabaseState(row["database"], row["moment"], row["horizon"])
+    return None if row is None else DatabaseState.of(row)
 
 
 async def every_shown(tx: Tx, after: int) -> list[CardRow]:
     """Some of the cards that may be found, those with the lowest numbers above `after`."""
     return [CardRow._make(row) for row in await tx.fetch(_EVERY_SHOWN, after)]
+
+
+async def versions_of_shown(tx: Tx, after: int) -> dict[int, int]:
+    """The transaction that changed each of some cards that may be found; of those with the lowest numbers above `after`."""
+    return {row["id"]: row["search_xid"] for row in await tx.fetch(_VERSIONS_OF_SHOWN, after)}
 
 
 async def notify_changed(tx: Tx) -> None:
