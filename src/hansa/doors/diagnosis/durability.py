@@ -35,9 +35,9 @@ async def read_durability(tx: Tx) -> Durability:
 
 def faults_of(found: Durability) -> Iterator[tuple[str, str]]:
     """Sentence and remedy for each setting by which an acknowledged operation can be lost."""
-    for name in ("fsync", "full_page_writes"):
-        if getattr(found, name) != "on":
-            yield f"{name} is {getattr(found, name)}: a crash can damage the database", f"set {name} = on"
+    for name, value in (("fsync", found.fsync), ("full_page_writes", found.full_page_writes)):
+        if value != "on":
+            yield f"{name} is {value}: a crash can damage the database", f"set {name} = on"
     if found.synchronous_commit == "off":
         yield (
             "synchronous_commit is off: a crash loses acknowledged operations",

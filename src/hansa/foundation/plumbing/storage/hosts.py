@@ -86,7 +86,7 @@ async def connect_to_writer(dsn: str, **options: Any) -> "tuple[Connection, str]
         for attempt in attempts:
             attempt.add_done_callback(_end)
             attempt.cancel()
-    raise _telling(failures)
+    raise _most_specific(failures)
 
 
 def prefer(dsn: str, host: str) -> None:
@@ -112,7 +112,7 @@ def _end(attempt: "asyncio.Task[Connection]") -> None:
         attempt.result().terminate()
 
 
-def _telling(failures: Sequence[BaseException]) -> BaseException:
+def _most_specific(failures: Sequence[BaseException]) -> BaseException:
     """The failure that says most: a refusal of a server, then a server that does not write, then no connection."""
 
     def rank(failure: BaseException) -> int:
