@@ -46,7 +46,6 @@ async def fresh_shell(registry: RegistryProcess, *command: str, **settings: str)
     "command",
     [
         "status",
-        "doctor",
         "db url",
         "db migrate",
         "jobs list",

@@ -328,9 +328,9 @@ async def require_reachable(dsn: str, variable: str = "") -> None:
     pooler of transactions.
     """
     try:
-        connection, _ = await connect_to_writer(dsn)
+        connection, _ = await connect_to_writer(dsn, command_timeout=ACQUIRE_SECONDS)
         version = connection.get_server_version()
-        are_shared = await pools_transactions(connection, dsn)
+        are_shared = version.major >= LOWEST_POSTGRESQL and await pools_transactions(connection, dsn)
         await connection.close()
     except (*OUT_OF_REACH, asyncpg.PostgresError, ValueError) as error:
         place = f"{variable}: " if variable else ""
