@@ -98,7 +98,7 @@ class PersonAtBrowser:
             await self.registry.database.transaction(lambda tx: tx.execute(CODES_ARE_OF_THE_PAST))
             await self.page.get_by_label("Code").fill(self.app.now())
             await self.page.get_by_role("button", name="Log in", exact=True).click()
-        await expect(self.page.get_by_role("heading", level=1)).to_have_text("Account")
+        await expect(self.page.get_by_role("heading", level=1)).to_have_text("Home")
 
     async def log_out(self) -> None:
         await self.press("Log out", "Log in")

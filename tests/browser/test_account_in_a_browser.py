@@ -53,7 +53,7 @@ async def log_in(page, email):
     await page.get_by_label("E-mail address").fill(email)
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Home")
 
 
 async def press(page, button, heading):
@@ -193,7 +193,7 @@ async def test_a_password_is_shown_on_request_and_sent_as_a_password(registry, v
     await require_fit(page)
     await page.get_by_label("E-mail address").fill(developer.email)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Home")
     await page.goto("/set-password#token=x")
     await require_fit(page)
 

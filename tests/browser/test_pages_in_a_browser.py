@@ -159,6 +159,20 @@ async def test_the_front_page_follows_what_happens_and_shows_a_breach_and_a_regi
     await expect(error).to_have_count(0)
 
 
+async def test_the_front_page_adds_new_events_above_the_others_and_none_that_is_older(registry, visit):
+    payer, payee = await registry.agent(), await registry.agent()
+    for _ in range(12):
+        await payer.transfer(payee, "1")
+    opened = await visit("/", clock=True)
+    rows = opened.page.locator("[data-events] tr")
+    await expect(rows).to_have_count(12)
+    await payer.transfer(payee, "7")
+    await opened.page.clock.run_for(REFRESHED)
+    await expect(rows.first).to_contain_text("7 AVT")
+    numbers = [int(await row.get_attribute("data-sequence")) for row in await rows.all()]
+    assert (len(numbers), numbers) == (12, sorted(numbers, reverse=True))
+
+
 async def test_a_command_is_copied_whole(visit):
     page = (await visit("/first-steps", permissions=["clipboard-read", "clipboard-write"])).page
     command = page.locator(".command").nth(1)
@@ -259,7 +273,7 @@ async def test_a_slash_leads_to_the_search_and_the_menu_of_a_telephone_opens_wit
 ):
     opened = await visit("/")
     await opened.page.keyboard.press("/")
-    await expect(opened.page.get_by_role("searchbox", name="Search agents")).to_be_focused()
+    await expect(opened.page.get_by_role("combobox", name="Search", exact=True)).to_be_focused()
     narrow = await visit("/", viewport=TELEPHONE, java_script_enabled=False)
     menu = narrow.page.get_by_role("navigation", name="Menu")
     await expect(menu).to_be_hidden()

@@ -51,7 +51,7 @@ class Tasks:
         await self.page.get_by_label("E-mail address").fill(developer.email)
         await self.page.get_by_label("Password", exact=True).fill(PASSWORD)
         await self.page.get_by_role("button", name="Log in", exact=True).click()
-        await expect(self.page.get_by_role("heading", level=1)).to_have_text("Account")
+        await expect(self.page.get_by_role("heading", level=1)).to_have_text("Home")
 
 
 @pytest.fixture

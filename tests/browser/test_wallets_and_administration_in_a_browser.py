@@ -61,7 +61,7 @@ async def logged_in(visit, developer: TestDeveloper, **settings) -> Page:
     await page.get_by_label("E-mail address").fill(developer.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Home")).to_be_visible()
     return page
 
 

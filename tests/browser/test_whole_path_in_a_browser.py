@@ -125,7 +125,7 @@ async def administrator_in(page: Page, registry: TestRegistry) -> None:
     await page.get_by_label("E-mail address").fill(administrator.email)
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Account")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Home")
 
 
 async def whole_path(registry: TestRegistry, mails: MailServer, open_browser, pair: int) -> None:

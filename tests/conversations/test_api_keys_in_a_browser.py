@@ -145,7 +145,7 @@ async def test_a_webhook_is_made_tested_rotated_and_deleted(registry):
     await browser.open(path)
     form = browser.form(f"{path}/delete").fields
     await browser.send(f"{path}/delete")
-    assert "The webhook is deleted." in browser.text
+    assert "The webhook is deleted" in browser.text
     await browser.post(f"{path}/delete", form)
     assert "deleted already" in browser.text
 

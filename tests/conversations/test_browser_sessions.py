@@ -10,7 +10,7 @@ from tests.browsing import BrowserOf, browser_of, turn_on_two_factors
 from tests.registry import PASSWORD, at_once
 
 COOKIE = "hansa_session"
-ACCOUNT = "<h1>Account</h1>"
+ACCOUNT = "<h1>Home</h1>"
 
 
 def is_at_login(browser):

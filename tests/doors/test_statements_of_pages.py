@@ -20,8 +20,8 @@ CARD = 5
 SUGGESTED = 3
 """Suggestions of a field that names an agent: other own agents, parties of the newest payments, their names."""
 MORE = {
-    # Supply, the head of the attestations, the newest events in two portions from a settled place, names.
-    "GET /": SUPPLY + 5,
+    # Supply, the head of the attestations, rows of agents, the newest events in two portions from a settled place, names.
+    "GET /": SUPPLY + 6,
     # Supply, head of the attestations, verdicts and payments over time, newest records.
     "GET /supply": SUPPLY + 4,
     # Card, keys, licence, checkpoint with its cosignatures, witnesses, logs of peers and their forks.

@@ -311,6 +311,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/terms": lambda stage: _keyed(stage, tos_version=stage.registry.settings.tos_version),
     "POST /account/api-keys": _key,
     "POST /account/api-keys/{key_id:int}/revoke": _keyed,
+    "POST /account/api-keys/{key_id:int}/restore": _keyed,
     "POST /oauth/authorize": _refused_access,
     "POST /account/connections/{connection_id:uuid}/limits": lambda stage: _proved(
         stage, per_call="0", per_day="0", ask_above="0"
@@ -328,6 +329,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/webhooks/{webhook_id}/activate": _keyed,
     "POST /account/webhooks/{webhook_id}/stop": _keyed,
     "POST /account/webhooks/{webhook_id}/delete": _keyed,
+    "POST /account/webhooks/{webhook_id}/restore": _keyed,
     "POST /account/agents/new/from-host": lambda stage: _keyed(stage, agent_host="http://127.0.0.1"),
     "POST /account/agents/new/from-form": _card_fields,
     "POST /account/agents/new/from-card": _card,

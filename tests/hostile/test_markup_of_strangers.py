@@ -23,7 +23,18 @@ from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry
 TEXTS = by_tier(MARKUP[::3], MARKUP, MARKUP)
 DIGEST = "c" * 64
 PUBLIC = (
-    *("/", "/catalogue", "/events", "/federation", "/supply", "/swaps", "/status", "/verify", "/proofs"),
+    *(
+        "/",
+        "/catalogue",
+        "/find",
+        "/events",
+        "/federation",
+        "/supply",
+        "/swaps",
+        "/status",
+        "/verify",
+        "/proofs",
+    ),
     *("/licences", "/docs", "/docs/problems", "/guides", "/changelog", "/terms", "/privacy", "/first-steps"),
     *("/login", "/sign-up", "/forgot-password", "/recover", "/recover/two-factor", "/set-password"),
 )

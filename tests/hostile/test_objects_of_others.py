@@ -44,10 +44,12 @@ FOR_REGISTRIES = {"GET /api/v1/events/aggregate/{did}"}
 ABSENT_ALREADY = {
     "POST /account/sessions/{session_id:uuid}/end",
     "POST /account/api-keys/{key_id:int}/revoke",
+    "POST /account/api-keys/{key_id:int}/restore",
     "POST /account/connections/{connection_id:uuid}/end",
     "POST /account/webhooks/{webhook_id}/delete",
+    "POST /account/webhooks/{webhook_id}/restore",
 }
-"""A form that ends something leads back to the list, whether or not it was there."""
+"""A form that ends something, or undoes that, leads back to the list, whether or not it was there."""
 NOT_THE_CALLER = {"POST /account/agents/{did}/wallet/tokens/{token_id:uuid}/release"}
 """403, as the specification says of a payment token of another caller."""
 SHOWN_ELSEWHERE = {

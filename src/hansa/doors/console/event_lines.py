@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import journal
 
-from .event_sentences import Piece, sentence_of, title_of
+from .event_sentences import ENTRIES_OF_THE_LEDGER, Piece, sentence_of, title_of
 
 _PARTY_NAMES = {
     "from": "From",
@@ -122,6 +122,13 @@ def events_address(**filters: str | None) -> str:
 def lines_of(events: Sequence[journal.EventRecord]) -> list[EventLine]:
     """The lines of a list."""
     return [EventLine.of(event) for event in events]
+
+
+def summary_of(lines: Sequence[EventLine]) -> EventLine | None:
+    """The line that describes a transaction best: the first that is no mere entry of the ledger, else the first."""
+    return next(
+        (line for line in lines if line.event_type not in ENTRIES_OF_THE_LEDGER), next(iter(lines), None)
+    )
 
 
 def _transaction(data: dict[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Send
 
-from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of
+from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of, summary_of
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
 from hansa.doors.console.rendering import both_forms, page_or_json, wants_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
@@ -165,12 +165,11 @@ async def show_transaction(
     found = _transaction(tx_id, events)
     movement, details = events[0].data, [EventDetails.of(event) for event in found.events]
     lines = lines_of(found.events)
-    others = [line for line in lines if line.event_type not in ENTRIES_OF_THE_LEDGER]
     return page_or_json(
         request,
         "transaction.html",
         found,
-        summary=next(iter(others or lines), None),
+        summary=summary_of(lines),
         amounts=[one for detail in details for one in detail.amounts],
         contract_id=next((one.contract_id for one in details if one.contract_id), None),
         entries=movement["entries"],

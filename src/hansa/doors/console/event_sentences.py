@@ -5,7 +5,7 @@ A template names members of an event's data between braces: a DID is shown as an
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -76,6 +76,17 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "SpendApprovalRequested": "{did} asked its owner to approve {amount} to {receiver}",
 }
 """Sentences of events that only their parties see."""
+MOVEMENTS: Mapping[str, str] = {
+    "capture": "{account} took part in the payment of {amount} from a hold",
+    "expire": "{amount} that {account} had set aside are liquid again",
+    "grant": "{account} received {amount} from the registry",
+    "hold": "{account} set {amount} aside",
+    "in": "{account} received {amount} from another registry",
+    "out": "{account} sent {amount} to another registry",
+    "release": "{amount} that {account} had set aside are liquid again",
+    "return": "{amount} came back to {account} from another registry",
+}
+"""Transactions of which the ledger alone records an event, by their type."""
 ENTRIES_OF_THE_LEDGER = ("LedgerBalanceChanged", "ProjectionSnapshot", "TransactionFeeCollected")
 """Events that repeat others in the form of the ledger; the list shows them on request."""
 AMOUNTS = frozenset({"amount", "fee"})
@@ -102,6 +113,22 @@ def sentence_of(event_type: str, subject: str, data: Mapping[str, Any]) -> list[
     if not template or any(_text_of(data, member) is None for member in _MEMBER.findall(template)):
         return [Piece("text", f"{title_of(event_type)}: "), Piece("party", subject)]
     return list(_pieces(template, data))
+
+
+def sentence_of_movement(data: Mapping[str, Any], own: Collection[str]) -> list[Piece] | None:
+    """The sentence of a transaction of the ledger for the owner of these accounts, from the data of its `LedgerBalanceChanged`.
+
+    None where its type has none, or no entry is of such an account.
+    """
+    entries = [entry for entry in data["entries"] if entry["account"] in own]
+    entry = next((one for one in entries if one["bucket"] == "liquid"), next(iter(entries), None))
+    template = MOVEMENTS.get(data["tx_type"])
+    if template is None or entry is None:
+        return None
+    amount = str(entry["delta"]).removeprefix("-")
+    return list(
+        _pieces(template, {"account": entry["account"], "amount": amount, "currency": data["currency"]})
+    )
 
 
 def _pieces(template: str, data: Mapping[str, Any]) -> Iterator[Piece]:

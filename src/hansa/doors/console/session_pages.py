@@ -1,10 +1,8 @@
-"""The account at a glance, its sessions, and the password given again before something dangerous."""
+"""The sessions of a person, and the password given again before something dangerous."""
 
-from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
-import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
@@ -16,14 +14,12 @@ from hansa.doors.console.access.pages import FORM_HEADERS, own_path
 from hansa.doors.console.access.resume import sealed_form
 from hansa.doors.console.rendering import part
 from hansa.foundation.plumbing.process.runtime import Config, Db
-from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
-from hansa.foundation.values.money import Minor
-from hansa.rooms import agents, ledger, people
+from hansa.rooms import people
 
 router = APIRouter(
     include_in_schema=False,
@@ -33,50 +29,12 @@ router = APIRouter(
 )
 
 SESSIONS_SHOWN = 100
-AGENTS_SHOWN = 100
 
 
 class PasswordFields(LazyModel):
     """The password, given again."""
 
     password: Annotated[str, Field(min_length=1, max_length=1024, repr=False)]
-
-
-class Home(msgspec.Struct, frozen=True):
-    """A person's agents with their balances, and the number of payments that wait for the person. Amounts in minor units."""
-
-    profile: people.ProfileOut
-    agents: Sequence[tuple[agents.OwnedAgent, ledger.Balance]]
-    total_agents: int
-    approvals: int
-
-    @property
-    def liquid(self) -> Minor:
-        """Sum of the liquid balances of the agents that are listed."""
-        return Minor(sum(balance.liquid for _, balance in self.agents))
-
-    @property
-    def total(self) -> Minor:
-        """Sum of their balances, liquid, staked and in escrow."""
-        return Minor(sum(balance.liquid + balance.staked + balance.escrow for _, balance in self.agents))
-
-
-@router.get("/account")
-async def show_account(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
-    """Balances, agents, and the decisions that wait for the person who is logged in."""
-
-    async def reading(tx: Tx) -> Home:
-        owned, total = await agents.page_of_developer(tx, person.developer.id, limit=AGENTS_SHOWN, offset=0)
-        balances = await ledger.balances_of(tx, [agent.did for agent in owned])
-        return Home(
-            await people.own_profile(tx, person.developer, settings),
-            [(agent, balances[agent.did]) for agent in owned],
-            total,
-            await agents.count_pending_approvals(tx, person.developer),
-        )
-
-    home = await db.read(reading)
-    return account_page(request, "account.html", person, home=home, currency=settings.settlement_currency)
 
 
 @router.get("/session/menu")

@@ -71,12 +71,12 @@ from hansa.rooms.agents.spending import (
 from hansa.rooms.agents.spending.approvals import (
     approval_inbox,
     approvals_of,
-    count_pending_approvals,
     find_approval,
     own_approval,
 )
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
+from hansa.rooms.agents.spending.store import APPROVALS_WAITING
 from hansa.rooms.agents.status import (
     REQUIRE_UNBOUND,
     active_dids_of,
@@ -85,10 +85,12 @@ from hansa.rooms.agents.status import (
     lock_status,
     lock_statuses,
     of_developer,
+    oldest_of_developer,
     own_agent,
     owner_of,
     owners_of,
     page_of_developer,
+    readable_among,
     reinstate,
     revoke,
     statuses_of,
@@ -107,6 +109,7 @@ from hansa.rooms.agents.wallets import (
 __all__ = [
     "ACT_TOKENS",
     "AGENT_TOKENS",
+    "APPROVALS_WAITING",
     "CERTIFICATES",
     "CREATIONS",
     "KEY_ROTATIONS",
@@ -169,7 +172,6 @@ __all__ = [
     "attenuate_capability",
     "authz_of",
     "clear_payment",
-    "count_pending_approvals",
     "create_agent",
     "decide_approval",
     "delegations",
@@ -193,6 +195,7 @@ __all__ = [
     "new_identity",
     "of_developer",
     "of_person",
+    "oldest_of_developer",
     "own_agent",
     "own_approval",
     "own_capability",
@@ -204,6 +207,7 @@ __all__ = [
     "payee_of_address",
     "pays_plainly",
     "preview_payment",
+    "readable_among",
     "receive_address",
     "reinstate",
     "replace_authz",

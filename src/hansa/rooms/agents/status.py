@@ -106,6 +106,11 @@ async def readable_among(tx: Tx, developer_id: int, dids: Collection[str]) -> fr
     return await store.readable_among(tx, developer_id, dids)
 
 
+async def oldest_of_developer(tx: Tx, developer_id: int, limit: int) -> tuple[list[OwnedAgent], int]:
+    """The first agents of a developer, under the names that they were created with, and how many there are; one statement."""
+    return await store.page_of_agents(tx, developer_id, limit=limit, offset=0)
+
+
 async def page_of_developer(
     tx: Tx, developer_id: int, *, limit: int, offset: int
 ) -> tuple[list[OwnedAgent], int]:

@@ -15,6 +15,7 @@ from hansa.rooms.commerce.contracts import (
     find_copy,
     list_contracts,
     open_contracts_of,
+    parties_of,
     public_contracts_of,
     read_by_ticket,
     read_contract,
@@ -94,6 +95,7 @@ from hansa.rooms.commerce.slash_settlements import (
 from hansa.rooms.commerce.slash_settlements import approve as approve_settlement
 from hansa.rooms.commerce.slash_settlements import reject as reject_settlement
 from hansa.rooms.commerce.slash_settlements import write_off as write_off_settlement
+from hansa.rooms.commerce.waiting_store import ANSWERS_WAITING, REVIEWS_WAITING
 from hansa.rooms.commerce.x402 import (
     Networks,
     PassedOn,
@@ -104,8 +106,10 @@ from hansa.rooms.commerce.x402 import (
 )
 
 __all__ = [
+    "ANSWERS_WAITING",
     "BOND_ADMITS",
     "INTENT_ID_PATTERN",
+    "REVIEWS_WAITING",
     "ROOM",
     "SLASH_BOND",
     "TOOLS_AT_ONCE",
@@ -175,6 +179,7 @@ __all__ = [
     "open_disputes_of",
     "open_intent",
     "open_voting",
+    "parties_of",
     "pass_on",
     "pay_intent",
     "payment_required",

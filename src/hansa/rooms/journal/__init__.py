@@ -40,6 +40,7 @@ from hansa.rooms.journal.public_reading import (
     list_own_events,
     list_public_events,
     public_events_of_transaction,
+    public_events_of_transactions,
 )
 from hansa.rooms.journal.reactors import (
     pass_over,
@@ -113,6 +114,7 @@ __all__ = [
     "newest_sequence",
     "pass_over",
     "public_events_of_transaction",
+    "public_events_of_transactions",
     "reactor_jobs",
     "read_reactors",
     "resume_events",

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import asyncpg
+
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
@@ -54,7 +56,7 @@ WHERE f.data ->> 'tx_id' = m.tx_id AND ($1::text IS NULL OR f.sequence = m.moved
 _OF_KEYS = _BEHIND.format(selected="m.position, f.*")
 _NEWER_OF_KEYS = f"{_OF_KEYS} AND f.sequence > $4 ORDER BY f.sequence LIMIT $5"
 _OLDER_OF_KEYS = f"{_OF_KEYS} AND f.sequence < $4 ORDER BY f.sequence DESC LIMIT $5"
-_OF_TRANSACTION = _BEHIND.format(selected="f.*") + " ORDER BY f.sequence"
+_OF_TRANSACTIONS = f"{_OF_KEYS} ORDER BY f.sequence"
 _COUNT_OF_KEYS = _BEHIND.format(selected="count(*)")
 
 _LEFT_OUT = f"""
@@ -106,14 +108,24 @@ async def of_keys(
     """Return the movements with these keys, and the events behind each that name `did`; each with its position."""
     positions, names = [position for position, _ in keys], [key for _, key in keys]
     statement = _OLDER_OF_KEYS if newest_first else _NEWER_OF_KEYS
-    rows = await tx.fetch(statement, did, positions, names, beyond_seq, limit)
-    events = stored([{name: value for name, value in row.items() if name != "position"} for row in rows])
-    return [(row["position"], event) for row, event in zip(rows, events, strict=True)]
+    return _placed(await tx.fetch(statement, did, positions, names, beyond_seq, limit))
 
 
 async def of_transaction(tx: Tx, key: str) -> list[StoredEvent]:
     """The movement with this key and everything that was recorded for the same transaction, in the order of the log."""
-    return stored(await tx.fetch(_OF_TRANSACTION, None, [0], [key]))
+    return [event for _, event in await of_transactions(tx, [(0, key)])]
+
+
+async def of_transactions(tx: Tx, keys: Sequence[tuple[int, str]]) -> list[tuple[int, StoredEvent]]:
+    """The same for several transactions, each event with the position that is given beside the key."""
+    return _placed(
+        await tx.fetch(_OF_TRANSACTIONS, None, [position for position, _ in keys], [key for _, key in keys])
+    )
+
+
+def _placed(rows: Sequence[asyncpg.Record]) -> list[tuple[int, StoredEvent]]:
+    events = stored([{name: value for name, value in row.items() if name != "position"} for row in rows])
+    return [(row["position"], event) for row, event in zip(rows, events, strict=True)]
 
 
 async def count_of_keys(tx: Tx, did: str, keys: Sequence[str]) -> int:

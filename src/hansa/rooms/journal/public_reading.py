@@ -71,6 +71,18 @@ async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[S
     return _seen(events)
 
 
+async def public_events_of_transactions(
+    tx: Tx, frame: str, tx_ids: Sequence[int]
+) -> dict[int, list[StoredEvent]]:
+    """The same for several transactions, in one statement; one that does not exist is absent."""
+    keys = [(tx_id, ledger_key(frame, tx_id)) for tx_id in tx_ids]
+    found: dict[int, list[StoredEvent]] = {}
+    for tx_id, event in await participants_store.of_transactions(tx, keys):
+        if (shown := seen_by(event, ())) is not None:
+            found.setdefault(tx_id, []).append(shown)
+    return found
+
+
 async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str | None]:
     """A page of types that are left out may be short, and goes on at `older`."""
     if query.event_type in PRIVATE_TYPES:

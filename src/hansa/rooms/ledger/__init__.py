@@ -71,6 +71,7 @@ from hansa.rooms.ledger.errors import (
     TreasuryInsufficient,
 )
 from hansa.rooms.ledger.extensions import ClaimRefused, Extension
+from hansa.rooms.ledger.history import Movement, Portfolio, read_portfolio
 from hansa.rooms.ledger.holds import (
     HoldOrder,
     capture_hold,
@@ -177,12 +178,14 @@ __all__ = [
     "IssuanceRefused",
     "Line",
     "MintTooLarge",
+    "Movement",
     "NewHold",
     "Order",
     "OrderAnswer",
     "OrderRefused",
     "PaymentOrder",
     "PeerLimitReached",
+    "Portfolio",
     "Position",
     "Preview",
     "Receipt",
@@ -248,6 +251,7 @@ __all__ = [
     "read_hold",
     "read_holdings",
     "read_holds",
+    "read_portfolio",
     "read_stakes",
     "read_wallet",
     "refusals_of",

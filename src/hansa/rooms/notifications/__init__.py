@@ -3,18 +3,22 @@
 from .descriptor import ROOM
 from .owner_notices import OWNER_NOTICES
 from .webhooks import (
+    DEAD_WEBHOOKS,
     SENT_ON_REQUEST,
     DeliveryOut,
     NewWebhookOut,
     RotatedSecretOut,
     Subscription,
+    Webhook,
     WebhookEvent,
     WebhookIn,
     change_webhook,
+    deleted_lately,
     deliveries_of,
     find_webhook,
     lock_webhook,
     resend,
+    resubscribe,
     rotate_secret,
     send_test,
     subscribe,
@@ -25,6 +29,7 @@ from .webhooks import (
 )
 
 __all__ = [
+    "DEAD_WEBHOOKS",
     "OWNER_NOTICES",
     "ROOM",
     "SENT_ON_REQUEST",
@@ -32,13 +37,16 @@ __all__ = [
     "NewWebhookOut",
     "RotatedSecretOut",
     "Subscription",
+    "Webhook",
     "WebhookEvent",
     "WebhookIn",
     "change_webhook",
+    "deleted_lately",
     "deliveries_of",
     "find_webhook",
     "lock_webhook",
     "resend",
+    "resubscribe",
     "rotate_secret",
     "send_test",
     "subscribe",

@@ -1,7 +1,7 @@
 """People: developers, their accounts and sessions."""
 
 from .administrators import admit_administrator, create_administrator, has_administrator
-from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, revoke_key
+from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, restore_key, revoke_key
 from .areas import change_areas, list_administrators
 from .audit_log import read_audit_log
 from .browser_sessions import (
@@ -51,7 +51,7 @@ from .oauth import (
 from .oauth import shown as connections_view
 from .oauth.schemas import ConnectionOut
 from .passwords import prove_password
-from .profile import accept_terms, own_profile
+from .profile import accept_terms, must_accept_terms, own_profile
 from .recovery import (
     FORGOTTEN_PER_ADDRESS,
     RECOVERIES_PER_ADDRESS,
@@ -76,7 +76,7 @@ from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
 from .schemas import AcceptTermsIn, ProfileOut, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
-from .store import Administrator, names_of
+from .store import REGISTERED_AT, TERMS_ACCEPTED, Administrator, names_of
 from .two_factor import (
     CodeWrong,
     DisableIn,
@@ -99,8 +99,10 @@ __all__ = [
     "LOGINS_PER_ADDRESS",
     "NOTICE_DAYS",
     "RECOVERIES_PER_ADDRESS",
+    "REGISTERED_AT",
     "REGISTRATIONS",
     "ROOM",
+    "TERMS_ACCEPTED",
     "AcceptTermsIn",
     "AccessTokenRefused",
     "Administrator",
@@ -181,6 +183,7 @@ __all__ = [
     "log_in_browser",
     "make_invites",
     "make_key",
+    "must_accept_terms",
     "names_of",
     "notify",
     "open_ones",
@@ -200,6 +203,7 @@ __all__ = [
     "register",
     "renew_keys",
     "request_deletion",
+    "restore_key",
     "revoke_invite",
     "revoke_key",
     "seal_request",

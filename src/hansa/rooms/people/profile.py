@@ -21,10 +21,15 @@ async def own_profile(tx: Tx, developer: Developer, settings: Settings) -> Profi
         is_verified=profile.is_verified,
         is_admin=developer.is_admin,
         created_at=profile.created_at,
-        tos_reconsent_required=settings.tos_consent_required and profile.tos_version != settings.tos_version,
+        tos_reconsent_required=must_accept_terms(profile.tos_version, settings),
         tos_accepted_at=profile.tos_accepted_at,
         recovery_keys_version=recovery_keys.version_of_keys(frozenset(profile.recovery_key_hashes)),
     )
+
+
+def must_accept_terms(accepted: str | None, settings: Settings) -> bool:
+    """Return whether the consent to the present terms is missing; `accepted` is the version accepted last."""
+    return settings.tos_consent_required and accepted != settings.tos_version
 
 
 async def accept_terms(tx: Tx, developer: Developer, version: str, settings: Settings) -> ProfileOut:

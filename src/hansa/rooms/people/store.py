@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.page_facts import PageFact
 from hansa.foundation.plumbing.web.caller import Developer
 
 # The areas that a developer `d` administers now, whether a suspension withholds them, and whether there is one.
@@ -168,6 +169,12 @@ async def password_hash_of(tx: Tx, developer_id: int) -> str:
         "SELECT password_hash FROM people_developer WHERE id = $1", developer_id
     )
     return password_hash
+
+
+TERMS_ACCEPTED = PageFact("SELECT tos_version FROM people_developer WHERE id = asked.developer_id")
+"""Version of the terms that a developer accepted last."""
+
+REGISTERED_AT = PageFact("SELECT created_at FROM people_developer WHERE id = asked.developer_id")
 
 
 async def profile_of(tx: Tx, developer_id: int) -> Profile:

@@ -3,6 +3,7 @@
 from . import (
     api_keys,
     deletion,
+    home_page,
     lost_access,
     requests,
     security,
@@ -14,6 +15,7 @@ from . import (
 )
 
 ROUTERS = (
+    home_page.router,
     sign_up.router,
     lost_access.router,
     security.router,

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
     AccountAct,
+    Act,
     FormRefused,
     ProvedAct,
     SentForm,
@@ -73,6 +74,23 @@ async def revoke_key(
     except NotFound:
         return see_other("/account/api-keys?done=gone")
     return see_other("/account/api-keys?done=revoked")
+
+
+@router.post("/account/api-keys/{key_id:int}/restore")
+async def restore_key(
+    key_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    sender: Act,
+    request: Request,
+    db: Db,
+    settings: Config,
+) -> Response:
+    """Undo the revocation of an API key, in the seconds after it."""
+    try:
+        is_restored = await db.transaction(lambda tx: people.restore_key(tx, sender.person.developer, key_id))
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await _keys_page(request, sender.person, db, settings, refused, status=refusal.status)
+    return see_other(f"/account/api-keys?done={'restored' if is_restored else 'late'}")
 
 
 def _requested(form: SentForm) -> people.ApiKeyIn:

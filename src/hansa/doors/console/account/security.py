@@ -40,9 +40,10 @@ class RecoveryKeys(LazyModel):
 
 
 @router.get("/account/security")
-async def show_security(person: SignedInPerson, request: Request) -> HTMLResponse:
-    """Show the protection of the account, with a link to the page that changes each part."""
-    return account_page(request, "account/security.html", person)
+async def show_security(person: SignedInPerson, request: Request, db: Db, settings: Config) -> HTMLResponse:
+    """Show the person and the protection of the account, with a link to the page that changes each part."""
+    profile = await db.read(lambda tx: people.own_profile(tx, person.developer, settings))
+    return account_page(request, "account/security.html", person, profile=profile)
 
 
 @router.get("/.well-known/change-password")

@@ -25,7 +25,7 @@ from hansa.foundation.plumbing.web.limits import admit, within_read_limit
 from hansa.foundation.values.errors import NotFound, Refused
 from hansa.rooms import notifications
 
-from .webhooks import EVENT_TYPES
+from .webhooks import EVENT_TYPES, webhooks_page
 
 router = APIRouter(
     prefix="/account/webhooks/{webhook_id}",
@@ -141,6 +141,18 @@ async def delete(webhook_id: str, sender: Act, db: Db) -> Response:
     except NotFound:
         return see_other("/account/webhooks?done=gone")
     return see_other("/account/webhooks?done=deleted")
+
+
+@router.post("/restore")
+async def restore(webhook_id: str, sender: Act, request: Request, db: Db) -> Response:
+    """Undo the deletion of a webhook, in the seconds after it."""
+    developer_id = sender.person.developer.id
+    try:
+        is_restored = await db.transaction(lambda tx: notifications.resubscribe(tx, developer_id, webhook_id))
+    except Refused as refusal:
+        refused = sender.form.refused(refusal)
+        return await webhooks_page(request, sender.person, db, refused, status=refusal.status)
+    return see_other(f"/account/webhooks?done={'restored' if is_restored else 'late'}")
 
 
 async def _switch(request: Request, sender: Acting, db: Db, webhook_id: str, *, is_active: bool) -> Response:

@@ -32,7 +32,7 @@ EVENT_TYPES = ("*", *(event.value for event in notifications.WebhookEvent))
 @router.get("/account/webhooks")
 async def show_webhooks(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The webhooks of the account, and the form of a new one."""
-    return await _webhooks_page(request, person, db)
+    return await webhooks_page(request, person, db)
 
 
 @router.post("/account/webhooks")
@@ -54,7 +54,7 @@ async def create_webhook(
         new = await act_once(request, sender, notifications.NewWebhookOut, made)
     except Refused as refusal:
         refused = sender.form.refused(refusal)
-        return await _webhooks_page(request, person, db, refused, status=refusal.status)
+        return await webhooks_page(request, person, db, refused, status=refusal.status)
     return account_page(
         request,
         "account/webhook-secret.html",
@@ -65,10 +65,18 @@ async def create_webhook(
     )
 
 
-async def _webhooks_page(
+async def webhooks_page(
     request: Request, person: SignedIn, db: Db, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    webhooks = await db.read(lambda tx: notifications.webhooks_of(tx, person.developer.id))
+    """The webhooks of the account, those whose deletion may be undone, and the form of a new one."""
+    developer_id = person.developer.id
+
+    async def reading(tx: Tx) -> tuple[list[notifications.Webhook], list[notifications.Webhook]]:
+        return await notifications.webhooks_of(tx, developer_id), await notifications.deleted_lately(
+            tx, developer_id
+        )
+
+    webhooks, deleted = await db.read(reading)
     return account_page(
         request,
         "account/webhooks.html",
@@ -76,6 +84,7 @@ async def _webhooks_page(
         form,
         status=status,
         webhooks=webhooks,
+        deleted=deleted,
         event_types=EVENT_TYPES,
         done=request.query_params.get("done", ""),
     )

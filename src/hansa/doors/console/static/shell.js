@@ -1,4 +1,5 @@
-// The same shell on every page: the menu of the session on pages that are the same for everybody, and "/" for the search.
+// The same shell on every page: the menu of the session on pages that are the same for everybody, "/" for the search, and its
+// suggestions of agents.
 
 // Cookie without a secret: only a browser that has logged in asks for the menu of its session.
 const HAS_SESSION = /(?:^|; )(?:__Host-)?hansa_person=1(?:;|$)/;
@@ -10,6 +11,9 @@ async function showSession(place) {
 
 const place = document.querySelector("[data-session]");
 if (place && HAS_SESSION.test(document.cookie)) showSession(place).catch(() => {});
+
+// A page with other fields that suggest agents has loaded the module already.
+document.querySelector("[data-find][data-pick]")?.addEventListener("focus", () => import("/static/picker.js").catch(() => {}), { once: true });
 
 addEventListener("keydown", (event) => {
   const isTyping = event.target.closest("input, textarea, select, [contenteditable]");

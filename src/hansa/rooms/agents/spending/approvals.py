@@ -19,7 +19,6 @@ __all__ = [
     "Approval",
     "approval_inbox",
     "approvals_of",
-    "count_pending_approvals",
     "decide",
     "find_approval",
     "forget_approvals",
@@ -84,11 +83,6 @@ async def approvals_of(
 async def approval_inbox(tx: Tx, developer: Developer, limit: int) -> tuple[list[tuple[str, Approval]], int]:
     """Approvals of all own agents, each with the DID, the pending ones first, and the number of pending ones."""
     return await store.inbox(tx, developer.id, limit), await store.count_inbox(tx, developer.id)
-
-
-async def count_pending_approvals(tx: Tx, developer: Developer) -> int:
-    """The number of payments of own agents that wait for a decision."""
-    return await store.count_inbox(tx, developer.id)
 
 
 async def own_approval(tx: Tx, developer: Developer, approval_id: UUID) -> tuple[str, Approval]:

@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.page_facts import PageFact
 from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Right
@@ -110,10 +111,14 @@ SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_owned($1) a ON
 ORDER BY (p.status = 'pending' AND p.expires_at > clock_timestamp()) DESC, p.created_at DESC, p.id LIMIT $2
 """  # noqa: S608
 
-_COUNT_INBOX = """
-SELECT count(*) FROM agents_spend_approval p JOIN agents_owned($1) a ON a.id = p.agent_id
+_INBOX_COUNTED = """
+SELECT count(*) FROM agents_spend_approval p JOIN agents_owned({owner}) a ON a.id = p.agent_id
 WHERE p.status = 'pending' AND p.expires_at > clock_timestamp()
 """
+_COUNT_INBOX = _INBOX_COUNTED.format(owner="$1")
+
+APPROVALS_WAITING = PageFact(_INBOX_COUNTED.format(owner="asked.developer_id"))
+"""Payments of own agents that wait for a decision."""
 
 _USE_APPROVAL = """
 UPDATE agents_spend_approval SET used_at = clock_timestamp()

@@ -32,6 +32,7 @@ from hansa.rooms.commerce.contracts.payment_store import (
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
+    parties_of,
     read_contract,
     read_contract_as,
     shown,
@@ -93,6 +94,7 @@ __all__ = [
     "overpaid_at",
     "paid_by",
     "paid_by_transfers",
+    "parties_of",
     "public_contracts_of",
     "read_attested_contract",
     "read_by_ticket",

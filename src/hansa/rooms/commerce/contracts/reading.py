@@ -52,6 +52,12 @@ async def read_contract_as(tx: Tx, did: str, contract_id: int) -> ContractShown:
     return await shown(tx, contract)
 
 
+async def parties_of(tx: Tx, contract_id: int) -> tuple[str, ...]:
+    """The parties of a contract; none of one that does not exist."""
+    contract = await store.find(tx, contract_id)
+    return () if contract is None else contract.parties
+
+
 async def shown(tx: Tx, contract: Contract) -> ContractShown:
     """The contract with its history."""
     return ContractShown(contract, (await store.history(tx, [contract.id]))[contract.id])

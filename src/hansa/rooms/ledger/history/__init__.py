@@ -2,6 +2,7 @@
 
 from .balance_then import BalanceThen, balance_then
 from .errors import MomentInvalid
+from .portfolio import Movement, Portfolio, read_portfolio
 from .schemas import AsOf
 from .store import count_of_account, held_balances, keys_of_account
 
@@ -9,8 +10,11 @@ __all__ = [
     "AsOf",
     "BalanceThen",
     "MomentInvalid",
+    "Movement",
+    "Portfolio",
     "balance_then",
     "count_of_account",
     "held_balances",
     "keys_of_account",
+    "read_portfolio",
 ]

@@ -1,8 +1,9 @@
 """The SQL of the past. Postings are final, so that reading them takes no locks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
+import asyncpg
 import msgspec
 
 from hansa.foundation.events import ledger_key
@@ -67,6 +68,35 @@ WHERE b.amount <> 0 ORDER BY a.did COLLATE "C", b.bucket COLLATE "C"
 """
 
 
+# The newest postings of each account, whatever its history. Of an account with more of them the oldest transaction may be
+# incomplete: everything up to it is left out.
+_HOLDINGS = """
+WITH own AS (
+  SELECT id, did, liquid, staked, escrow FROM ledger_account WHERE did = ANY ($1) AND unit = ''
+), recent AS (
+  SELECT own.id AS account_id, newest.tx_id, newest.delta FROM own CROSS JOIN LATERAL (
+    SELECT p.tx_id, p.delta FROM ledger_posting p WHERE p.account_id = own.id ORDER BY p.tx_id DESC LIMIT $2
+  ) newest
+), known AS (
+  SELECT coalesce(max(cut.oldest), 0) AS after
+  FROM (SELECT min(tx_id) AS oldest FROM recent GROUP BY account_id HAVING count(*) = $2) cut
+), moved AS (
+  SELECT r.tx_id, t.tx_type, t.recorded_at, sum(r.delta)::bigint AS net
+  FROM recent r JOIN ledger_transaction t ON t.id = r.tx_id
+  WHERE r.tx_id > (SELECT after FROM known) GROUP BY r.tx_id, t.tx_type, t.recorded_at
+)
+SELECT now() AS now, (SELECT json_agg(json_build_array(did, liquid, staked, escrow)) FROM own) AS balances,
+  (SELECT json_agg(json_build_array(day, received, paid) ORDER BY day) FROM (
+    SELECT (recorded_at AT TIME ZONE 'UTC')::date AS day, coalesce(sum(net) FILTER (WHERE net > 0), 0) AS received,
+      coalesce(-sum(net) FILTER (WHERE net < 0), 0) AS paid
+    FROM moved WHERE recorded_at >= now() - make_interval(days => $3) GROUP BY 1) by_day) AS days,
+  (SELECT json_agg(json_build_array(tx_id, net, recorded_at) ORDER BY tx_id DESC)
+    FROM (SELECT tx_id, net, recorded_at FROM moved ORDER BY tx_id DESC LIMIT $4) newest) AS newest,
+  EXISTS (SELECT FROM moved WHERE tx_type IN ('transfer', 'capture', 'out', 'in')) AS has_payments,
+  (SELECT min(recorded_at) FROM moved WHERE (SELECT after FROM known) > 0) AS known_since
+"""
+
+
 class Posting(msgspec.Struct, frozen=True):
     """One posting of a bucket; the balance in minor units."""
 
@@ -85,6 +115,15 @@ async def posting_up_to(tx: Tx, account: int, bucket: str, tx_id: int) -> Postin
     """The newest posting of an account's bucket that is of this transaction or an older one."""
     row = await tx.fetchrow(_UP_TO, account, bucket, tx_id)
     return Posting(row["tx_id"], Minor(row["balance_after"]), row["recorded_at"]) if row else None
+
+
+async def holdings_of(
+    tx: Tx, dids: Sequence[str], *, postings_max: int, days: int, newest: int
+) -> asyncpg.Record:
+    """Balances of several accounts, what they received and paid by day, and their newest transactions, in one statement."""
+    row = await tx.fetchrow(_HOLDINGS, dids, postings_max, days, newest)
+    assert row is not None
+    return row
 
 
 async def keys_of_account(

@@ -2,15 +2,19 @@
 
 from .deliveries import enqueue_webhook, having_webhooks, resend, send_test
 from .queue import forget_old_deliveries, withhold_deliveries
+from .records import Webhook
 from .routes import SENT_ON_REQUEST, router
 from .rules import WebhookEvent
 from .schemas import DeliveryOut, NewWebhookOut, RotatedSecretOut, WebhookIn
 from .sending import WEBHOOKS
+from .store import DEAD_WEBHOOKS
 from .subscribing import (
     SEALED_SECRETS,
     Subscription,
+    deleted_lately,
     deliveries_of,
     erase_webhooks,
+    resubscribe,
     rotate_secret,
     subscribe,
     unsubscribe,
@@ -22,6 +26,7 @@ from .subscribing import find as find_webhook
 from .subscribing import lock as lock_webhook
 
 __all__ = [
+    "DEAD_WEBHOOKS",
     "SEALED_SECRETS",
     "SENT_ON_REQUEST",
     "WEBHOOKS",
@@ -29,9 +34,11 @@ __all__ = [
     "NewWebhookOut",
     "RotatedSecretOut",
     "Subscription",
+    "Webhook",
     "WebhookEvent",
     "WebhookIn",
     "change_webhook",
+    "deleted_lately",
     "deliveries_of",
     "enqueue_webhook",
     "erase_webhooks",
@@ -40,6 +47,7 @@ __all__ = [
     "having_webhooks",
     "lock_webhook",
     "resend",
+    "resubscribe",
     "rotate_secret",
     "router",
     "send_test",

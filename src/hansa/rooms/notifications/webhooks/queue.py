@@ -37,7 +37,8 @@ async def conclude(tx: Tx, job: Job) -> None:
 
 
 async def forget_old_deliveries(tx: Tx) -> None:
-    """Delete the deliveries of more than 30 days ago."""
+    """Delete the deliveries of more than 30 days ago, and webhooks whose deletion can no longer be undone."""
+    await store.forget_deleted(tx)
     await store.forget_old(tx, rules.DELIVERIES_KEPT_DAYS)
 
 

@@ -1,6 +1,6 @@
 """Every SQL statement of webhooks.
 
-A webhook is locked before its deliveries and its job, and webhooks in the order of their ids. Whoever records the end of
+A deleted webhook stays for the seconds in which that may be undone, without a slot; `_KEPT` leaves it out. A webhook is locked before its deliveries and its job, and webhooks in the order of their ids. Whoever records the end of
 an attempt locks the webhook in a statement of its own: only the next statement sees the commits of others until then.
 """
 
@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.page_facts import PageFact
+from hansa.foundation.plumbing.storage.reversible import is_final, is_reversible
 from hansa.foundation.plumbing.telemetry.job_health import Waiting
 
 from .records import Delivery, Due, Locked, PendingDelivery, Webhook
@@ -25,14 +27,24 @@ _DELIVERY = (
     " CASE WHEN status = 'pending' THEN greatest(next_attempt_at, created_at) END AS next_attempt_at"
 )
 _AT_ONCE = "to_timestamp(0)"
+_KEPT = "deleted_at IS NULL"
+_FREE_SLOT = f"""
+FROM generate_series(1, {WEBHOOKS_MAX}) AS free (slot)
+WHERE NOT EXISTS (SELECT 1 FROM notifications_webhook w WHERE w.developer_id = $2 AND w.slot = free.slot)
+ORDER BY free.slot LIMIT 1
+"""  # noqa: S608
 
 _ADD = f"""
 INSERT INTO notifications_webhook (id, developer_id, slot, url, place, event_types, description, sealed_secret)
-SELECT $1, $2, free.slot, $3, $4, $5, $6, $7 FROM generate_series(1, {WEBHOOKS_MAX}) AS free (slot)
-WHERE NOT EXISTS (SELECT 1 FROM notifications_webhook w WHERE w.developer_id = $2 AND w.slot = free.slot)
-ORDER BY free.slot LIMIT 1
+SELECT $1, $2, free.slot, $3, $4, $5, $6, $7 {_FREE_SLOT}
 RETURNING {_SHOWN}
-"""  # noqa: S608
+"""
+
+DEAD_WEBHOOKS = PageFact("""
+SELECT count(*) FROM notifications_webhook w WHERE w.developer_id = asked.developer_id AND w.stopped_by IN ('failures', 'gone')
+  AND w.deleted_at IS NULL
+""")
+"""Webhooks that stopped because their receiver failed or is gone."""
 
 _CHANGE = f"""
 UPDATE notifications_webhook SET url = $3, place = $4, event_types = $5, description = $6, is_active = $7,
@@ -40,14 +52,26 @@ UPDATE notifications_webhook SET url = $3, place = $4, event_types = $5, descrip
   stopped_at = CASE WHEN $7 THEN NULL ELSE coalesce(stopped_at, now()) END,
   consecutive_failures = CASE WHEN $7 THEN 0 ELSE consecutive_failures END,
   paused_until = '-infinity', updated_at = now()
-WHERE id = $1 AND developer_id = $2 RETURNING {_SHOWN}
+WHERE id = $1 AND developer_id = $2 AND {_KEPT} RETURNING {_SHOWN}
 """  # noqa: S608
 
-_ROTATE = """
+_IS_REVERSIBLE = is_reversible("deleted_at")
+
+_DELETE = f"""
+UPDATE notifications_webhook SET deleted_at = clock_timestamp(), slot = NULL
+WHERE id = $1 AND developer_id = $2 AND {_KEPT}
+"""  # noqa: S608
+
+_RESTORE = f"""
+UPDATE notifications_webhook SET deleted_at = NULL, slot = free.slot FROM (SELECT free.slot {_FREE_SLOT}) free
+WHERE id = $1 AND developer_id = $2 AND {_IS_REVERSIBLE} RETURNING true
+"""  # noqa: S608
+
+_ROTATE = f"""
 UPDATE notifications_webhook SET sealed_former_secret = sealed_secret, sealed_secret = $3, updated_at = now(),
   former_secret_until = now() + make_interval(hours => $4)
-WHERE id = $1 AND developer_id = $2 AND sealed_secret = $5 RETURNING former_secret_until
-"""
+WHERE id = $1 AND developer_id = $2 AND sealed_secret = $5 AND {_KEPT} RETURNING former_secret_until
+"""  # noqa: S608
 
 _ERRAND = """
 SELECT w.id AS webhook_id, w.url, w.place, d.id AS delivery_id, d.event_type, d.payload, d.attempts,
@@ -55,7 +79,7 @@ SELECT w.id AS webhook_id, w.url, w.place, d.id AS delivery_id, d.event_type, d.
   CASE WHEN w.former_secret_until > clock_timestamp() THEN ARRAY[w.sealed_secret, w.sealed_former_secret]
     ELSE ARRAY[w.sealed_secret] END AS sealed_secrets
 FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id
-WHERE w.id = $1 AND w.is_active AND w.paused_until <= clock_timestamp()
+WHERE w.id = $1 AND w.is_active AND w.deleted_at IS NULL AND w.paused_until <= clock_timestamp()
   AND d.status = 'pending' AND d.next_attempt_at <= clock_timestamp()
 ORDER BY d.next_attempt_at, d.created_at, d.id LIMIT 1
 """
@@ -66,7 +90,7 @@ SELECT w.id AS webhook_id, w.place, greatest(d.next_attempt_at, w.paused_until) 
 FROM notifications_webhook w CROSS JOIN LATERAL (
   SELECT next_attempt_at FROM notifications_webhook_delivery WHERE webhook_id = w.id AND status = 'pending'
   ORDER BY next_attempt_at LIMIT 1
-) d WHERE w.id = ANY ($1) AND w.is_active
+) d WHERE w.id = ANY ($1) AND w.is_active AND w.deleted_at IS NULL
 """
 
 _END_ATTEMPT = """
@@ -107,7 +131,7 @@ async def add(
 async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
     """The developer's webhooks, oldest first."""
     rows = await tx.fetch(
-        f"SELECT {_SHOWN} FROM notifications_webhook WHERE developer_id = $1 ORDER BY created_at, id",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE developer_id = $1 AND {_KEPT} ORDER BY created_at, id",  # noqa: S608
         developer_id,
     )
     return [Webhook(**row) for row in rows]
@@ -115,7 +139,7 @@ async def webhooks_of(tx: Tx, developer_id: int) -> list[Webhook]:
 
 async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
     row = await tx.fetchrow(
-        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2 AND {_KEPT}",  # noqa: S608
         webhook_id,
         developer_id,
     )
@@ -125,7 +149,7 @@ async def find(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
 async def lock(tx: Tx, developer_id: int, webhook_id: str) -> Webhook | None:
     """Find a webhook as `find` does, and lock it until the end of the transaction."""
     row = await tx.fetchrow(
-        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2 FOR UPDATE",  # noqa: S608
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE id = $1 AND developer_id = $2 AND {_KEPT} FOR UPDATE",  # noqa: S608
         webhook_id,
         developer_id,
     )
@@ -160,7 +184,7 @@ async def hasten(tx: Tx, webhook_id: str) -> None:
 async def sealed_secret_of(tx: Tx, developer_id: int, webhook_id: str) -> bytes | None:
     """The present secret, or None without such a webhook."""
     sealed: bytes | None = await tx.fetchval(
-        "SELECT sealed_secret FROM notifications_webhook WHERE id = $1 AND developer_id = $2",
+        f"SELECT sealed_secret FROM notifications_webhook WHERE id = $1 AND developer_id = $2 AND {_KEPT}",  # noqa: S608
         webhook_id,
         developer_id,
     )
@@ -176,11 +200,28 @@ async def rotate(
 
 
 async def delete(tx: Tx, developer_id: int, webhook_id: str) -> bool:
-    """Delete a webhook with its deliveries; whether there was one."""
-    outcome = await tx.execute(
-        "DELETE FROM notifications_webhook WHERE id = $1 AND developer_id = $2", webhook_id, developer_id
+    """Delete a webhook with its deliveries, for good once that can no longer be undone; whether there was one."""
+    outcome = await tx.execute(_DELETE, webhook_id, developer_id)
+    return outcome == "UPDATE 1"
+
+
+async def deleted_lately(tx: Tx, developer_id: int) -> list[Webhook]:
+    """The developer's webhooks whose deletion may still be undone."""
+    rows = await tx.fetch(
+        f"SELECT {_SHOWN} FROM notifications_webhook WHERE developer_id = $1 AND {_IS_REVERSIBLE} ORDER BY deleted_at, id",  # noqa: S608
+        developer_id,
     )
-    return outcome == "DELETE 1"
+    return [Webhook(**row) for row in rows]
+
+
+async def restore(tx: Tx, developer_id: int, webhook_id: str) -> bool:
+    """Undo a deletion, where it may still be undone and a slot is free."""
+    return await tx.fetchval(_RESTORE, webhook_id, developer_id) is not None
+
+
+async def forget_deleted(tx: Tx) -> None:
+    """Delete the webhooks whose deletion can no longer be undone, with their deliveries."""
+    await tx.execute(f"DELETE FROM notifications_webhook WHERE {is_final('deleted_at')}")  # noqa: S608
 
 
 async def delete_all(tx: Tx, developer_id: int) -> list[str]:
@@ -194,7 +235,8 @@ async def delete_all(tx: Tx, developer_id: int) -> list[str]:
 async def having_webhooks(tx: Tx, developer_ids: Collection[int]) -> set[int]:
     """Those of these developers who have active webhooks."""
     rows = await tx.fetch(
-        "SELECT DISTINCT developer_id FROM notifications_webhook WHERE developer_id = ANY($1) AND is_active",
+        "SELECT DISTINCT developer_id FROM notifications_webhook WHERE developer_id = ANY($1) AND is_active"
+        " AND deleted_at IS NULL",
         list(developer_ids),
     )
     return {row["developer_id"] for row in rows}
@@ -203,7 +245,7 @@ async def having_webhooks(tx: Tx, developer_ids: Collection[int]) -> set[int]:
 async def subscribed(tx: Tx, developer_id: int, event_type: str) -> list[str]:
     """The developer's active webhooks for these events, locked."""
     rows = await tx.fetch(
-        "SELECT id FROM notifications_webhook WHERE developer_id = $1 AND is_active AND event_types && $2"
+        "SELECT id FROM notifications_webhook WHERE developer_id = $1 AND is_active AND deleted_at IS NULL AND event_types && $2"
         " ORDER BY id FOR UPDATE",
         developer_id,
         [event_type, EVERY_EVENT],
@@ -291,7 +333,8 @@ async def pending_delivery_of(tx: Tx, webhook_id: str) -> PendingDelivery | None
 async def lock_for_outcome(tx: Tx, webhook_id: str) -> Locked | None:
     """The webhook whose try has ended; None when it was deleted meanwhile."""
     row = await tx.fetchrow(
-        "SELECT developer_id, is_active, consecutive_failures FROM notifications_webhook WHERE id = $1 FOR UPDATE",
+        "SELECT developer_id, is_active, consecutive_failures FROM notifications_webhook"
+        " WHERE id = $1 AND deleted_at IS NULL FOR UPDATE",
         webhook_id,
     )
     return Locked(**row) if row else None
@@ -344,7 +387,7 @@ async def waiting_deliveries(tx: Tx) -> Waiting:
     row = await tx.fetchrow(
         "SELECT count(*) AS count, extract(epoch FROM now() - min(d.created_at))::float8 AS oldest_seconds"
         " FROM notifications_webhook w JOIN notifications_webhook_delivery d ON d.webhook_id = w.id"
-        " WHERE w.is_active AND d.status = 'pending'"
+        " WHERE w.is_active AND w.deleted_at IS NULL AND d.status = 'pending'"
     )
     assert row is not None
     return Waiting(**row)

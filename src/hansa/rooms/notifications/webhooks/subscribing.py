@@ -118,10 +118,26 @@ async def rotate_secret(
 
 
 async def unsubscribe(tx: Tx, developer_id: int, webhook_id: str) -> None:
-    """Delete the webhook with all its deliveries. Raises: WebhookUnknown."""
+    """Delete the webhook with all its deliveries; `resubscribe` undoes that for a few seconds. Raises: WebhookUnknown."""
     if not await store.delete(tx, developer_id, webhook_id):
         raise WebhookUnknown
     await unschedule(tx, [webhook_id])
+
+
+async def resubscribe(tx: Tx, developer_id: int, webhook_id: str) -> bool:
+    """Undo the deletion of a webhook, with its waiting deliveries; False when it is too late. Raises: TooManyWebhooks."""
+    await people.lock_developer(tx, developer_id)
+    if await store.restore(tx, developer_id, webhook_id):
+        await schedule(tx, [webhook_id])
+        return True
+    if any(one.id == webhook_id for one in await store.deleted_lately(tx, developer_id)):
+        raise TooManyWebhooks
+    return False
+
+
+async def deleted_lately(tx: Tx, developer_id: int) -> list[Webhook]:
+    """The developer's webhooks whose deletion may still be undone."""
+    return await store.deleted_lately(tx, developer_id)
 
 
 def purpose_of(webhook_id: str) -> str:

@@ -37,9 +37,7 @@ async def make_key(
     Raises: ScopeBroader, TooManyKeys.
     """
     granted = rules.granted_scopes(scopes, held=maker.scopes, areas=maker.areas)
-    await store.lock_owner(tx, maker.id)
-    if await store.active_keys(tx, maker.id) >= rules.KEYS_PER_ACCOUNT:
-        raise TooManyKeys(context={"limit": rules.KEYS_PER_ACCOUNT})
+    await _require_room(tx, maker)
     plain = new_hex(KEY_PREFIX)
     new = NewKey(
         developer_id=maker.id,
@@ -64,6 +62,19 @@ async def revoke_key(tx: Tx, developer: Developer, key_id: int) -> ApiKey:
     if revoked is None:
         raise KeyUnknown
     return revoked
+
+
+async def restore_key(tx: Tx, developer: Developer, key_id: int) -> bool:
+    """Undo the revocation of a key of the developer's own; False when it is too late. Raises: TooManyKeys."""
+    await _require_room(tx, developer)
+    return await store.restore_key(tx, developer.id, key_id)
+
+
+async def _require_room(tx: Tx, developer: Developer) -> None:
+    """Lock the account for one more active key. Raises: TooManyKeys."""
+    await store.lock_owner(tx, developer.id)
+    if await store.active_keys(tx, developer.id) >= rules.KEYS_PER_ACCOUNT:
+        raise TooManyKeys(context={"limit": rules.KEYS_PER_ACCOUNT})
 
 
 async def check_api_key(runtime: Runtime, key: str) -> Developer:

@@ -30,3 +30,5 @@ class ApiKey(msgspec.Struct, frozen=True):
     last_used_at: datetime | None
     scopes: list[str]
     expires_at: datetime | None
+    is_reversible: bool
+    """True while its revocation may be undone."""

@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.reversible import is_reversible
 from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Developer
 from hansa.rooms.people.store import AREAS_COLUMNS, second_factor_columns
 
@@ -18,7 +19,8 @@ from .records import ApiKey, NewKey
 _IS_ACTIVE = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())"
 
 _SHOWN = f"""
-id, key_prefix, description, {_IS_ACTIVE} AS is_active, created_at, last_used_at, scopes, expires_at
+id, key_prefix, description, {_IS_ACTIVE} AS is_active, created_at, last_used_at, scopes, expires_at,
+  coalesce({is_reversible("revoked_at")}, false) AS is_reversible
 """
 
 _ADD = f"""
@@ -31,8 +33,14 @@ SELECT {_SHOWN} FROM people_api_key WHERE developer_id = $1 ORDER BY id DESC LIM
 """  # noqa: S608
 
 _REVOKE = f"""
-UPDATE people_api_key SET revoked_at = now() WHERE id = $2 AND developer_id = $1 AND revoked_at IS NULL
+UPDATE people_api_key SET revoked_at = clock_timestamp() WHERE id = $2 AND developer_id = $1 AND revoked_at IS NULL
 RETURNING {_SHOWN}
+"""  # noqa: S608
+
+_RESTORE = f"""
+UPDATE people_api_key SET revoked_at = NULL
+WHERE id = $2 AND developer_id = $1 AND {is_reversible("revoked_at")}
+  AND (expires_at IS NULL OR expires_at > clock_timestamp()) RETURNING true
 """  # noqa: S608
 
 # One keyed row each: this runs for every request that shows a key.
@@ -103,6 +111,11 @@ async def revoke_key(tx: Tx, developer_id: int, key_id: int) -> ApiKey | None:
     """The key, revoked now; None when the developer has none such, or it was revoked before."""
     row = await tx.fetchrow(_REVOKE, developer_id, key_id)
     return ApiKey(**row) if row else None
+
+
+async def restore_key(tx: Tx, developer_id: int, key_id: int) -> bool:
+    """Take the revocation of a key back; False when there is none that may still be undone."""
+    return await tx.fetchval(_RESTORE, developer_id, key_id) is not None
 
 
 async def find_bearers(tx: Tx, key_hashes: Sequence[bytes]) -> dict[bytes, KeyBearer]:
