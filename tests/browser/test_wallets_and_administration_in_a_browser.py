@@ -26,7 +26,8 @@ def in_both_sizes(on_telephone: str, on_desk: str) -> list[tuple[str, str]]:
 JUDGED_EVERY = by_tier(3, 1, 1)
 WALLET = (
     *("wallet", "wallet/statement", "wallet/send", "wallet/stakes"),
-    *("wallet/tokens", "wallet/tokens/new", "wallet/bond"),
+    *("wallet/tokens", "wallet/tokens/new", "wallet/bond", "wallet/quotes", "wallet/bridge", "wallet/x402"),
+    *("wallet/proof", "wallet/receive", "history", "contracts/open"),
 )
 OFFICE = (
     "",
@@ -51,6 +52,8 @@ OFFICE = (
     "/pools",
     "/slash-requests",
     "/keys",
+    "/administrators",
+    "/jurisdiction",
 )
 LONG = "w" * 120
 

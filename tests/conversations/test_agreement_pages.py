@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.browsing import browser_of
+from tests.browsing import BrowserOf, browser_of
 from tests.registry import TestRegistry
 
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -310,3 +310,15 @@ async def test_contracts_and_disputes_of_others_are_not_found(sides, registry):
     assert (await side.browser.open(contractor.path(f"contracts/{number}"))).status_code == 404
     assert (await side.browser.open(contractor.path("disputes"))).status_code == 404
     assert (await side.browser.open(side.path("disputes/1"))).status_code == 404
+
+
+async def test_a_link_to_a_contract_is_made_after_its_effect_and_read_by_anyone(sides, registry):
+    contractor, provider = sides
+    number = await proposed(contractor, provider)
+    assert "Everyone who has the link reads the whole contract for 24 hours" in contractor.browser.text
+    page = await contractor.browser.send(contractor.path(f"contracts/{number}/page-link"))
+    (link,) = re.findall(r'aria-label="Link to the contract"><code>([^<]+)</code>', page.text)
+    anyone = BrowserOf(registry)
+    assert (await anyone.open(f"/contracts/{number}")).status_code == 404
+    read = await anyone.open(link.removeprefix(registry.settings.base_url))
+    assert (read.status_code, "Ten pages." in read.text) == (200, True)

@@ -163,6 +163,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
         title="Staged", contract_type="service", amount="1", terms="Staged", acceptance_criteria="Staged"
     ),
     f"{AGENT}/contracts/{{contract_id:int}}": _owners(act="cancel"),
+    f"{AGENT}/contracts/{{contract_id:int}}/page-link": _owners(),
     f"{AGENT}/disputes": _complaint,
     f"{AGENT}/disputes/{{dispute_id:int}}/evidence": _owners(sha256=SHA256),
     f"{OFFICE}/agents/check": _suspension,

@@ -1,6 +1,7 @@
 """The contracts of an own agent: their timelines, and the next acts of the agent."""
 
 import re
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -195,6 +196,29 @@ async def act_on_contract(
     return see_other(named.address(did, act.name))
 
 
+@router.post("/account/agents/{did}/contracts/{contract_id:int}/page-link", dependencies=ACTS)
+async def make_page_link(
+    did: MyDid, contract_id: ContractId, sender: Act, request: Request, db: Db, *, settings: Config
+) -> HTMLResponse:
+    """A link by which everyone reads the contract for a day; it is shown once."""
+    agent = await own_agent(db, sender.person, did)
+    answer = await act_as(request, sender, did, f"/contracts/{contract_id}/page-link")
+    if answer.is_refused:
+        named, refused = Named(contract_id, ""), answer.on(sender.form)
+        return await _contract_page(
+            request, sender.person, agent, named, refused, db=db, settings=settings, status=answer.status
+        )
+    return agent_page(
+        request,
+        "agreements/contract-link.html",
+        sender.person,
+        agent,
+        number=contract_id,
+        link=answer.document["url"],
+        expires_at=datetime.fromisoformat(answer.document["expires_at"]),
+    )
+
+
 def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
     """Return the request of an act. A deliverable has an address, a digest and a note only together."""
     if act.name == "submit":
@@ -287,6 +311,7 @@ async def _contract_page(
         other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
         is_disputable=is_party and (shown.status in DISPUTABLE or _is_paid_after_its_ruling(shown)),
         keeper=named.keeper,
+        is_party=is_party,
     )
 
 
