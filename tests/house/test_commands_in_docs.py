@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "command-line.md"
 DOCUMENTS = [ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 # A command line in a document: after a quote, a prompt, a path or the start of a line.
-NAMED = re.compile(r"(?:^|[`/(|] ?|\$ |= )hansa((?: [a-z][a-z-]*)+)", re.MULTILINE)
+NAMED = re.compile(r"(?:^|[`/(|] ?|\$ |= )hansa((?: [a-z][a-z0-9-]*)+)", re.MULTILINE)
 
 
 SET_IN_FRONT = re.compile(r"^\W*((?:[A-Z][A-Z0-9_]*=\S+ )+)(?:\S*/)?hansa ", re.MULTILINE)

@@ -32,26 +32,8 @@ from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
-from hansa.rooms import auditor, federation, ledger, people, transfers
+from hansa.rooms import auditor, federation, ledger, transfers
 from hansa.rooms.transfers import UndecidedTransfer
-
-
-async def create_administrator(
-    settings: Settings, *, name: str, email: str, password: str, areas: Sequence[str]
-) -> int:
-    """Create a verified developer who administers these areas; returns the id.
-
-    Raises: Refused, and the errors of opening the registry.
-    """
-    administrator = await people.admit_administrator(name=name, email=email, password=password, areas=areas)
-
-    async def create(tx: Tx) -> int:
-        developer_id = await people.create_administrator(tx, administrator)
-        await record_operator_act(tx, act="administrator.create", subject=f"developer:{developer_id}")
-        return developer_id
-
-    async with _database(settings) as database:
-        return await database.transaction(create)
 
 
 async def mint(settings: Settings, amount: Minor, ref: str) -> ledger.SupplyChange:
@@ -80,14 +62,14 @@ async def rotate_key(
 
     Raises: Refused, BadKey, and the errors of opening the registry.
     """
-    seal = _seal(settings)
+    seal = registry_seal(settings)
 
     async def rotate(tx: Tx) -> federation.RegistryKey:
         key = await federation.rotate_key(tx, settings, seal, brought)
         await record_operator_act(tx, act="registry_key.rotate", subject=key.kid, reason=reason)
         return key
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(rotate)
 
 
@@ -98,14 +80,14 @@ async def rotate_auditor_key(
 
     Raises: Refused, BadKey, and the errors of joining the database.
     """
-    seal = _seal(settings)
+    seal = registry_seal(settings)
 
     async def rotate(tx: Tx) -> auditor.AuditorKey:
         key = await auditor.rotate_auditor_key(tx, settings.ledger_id, seal, brought)
         await record_operator_act(tx, act="attestation_key.rotate", subject=key.kid, reason=reason)
         return key
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(rotate)
 
 
@@ -116,8 +98,8 @@ async def rotate_licensing_key(
 
     Raises: Refused, BadKey, and the errors of joining the database.
     """
-    seal = _seal(settings)
-    async with _database(settings) as database:
+    seal = registry_seal(settings)
+    async with registry_database(settings) as database:
         return await database.transaction(
             lambda tx: federation.rotate_licensing_key(tx, None, settings, seal, brought, reason=reason)
         )
@@ -130,14 +112,14 @@ async def rotate_witness_key(
 
     Raises: Refused, BadKey, and the errors of joining the database.
     """
-    seal = _seal(settings)
+    seal = registry_seal(settings)
 
     async def rotate(tx: Tx) -> tuple[str, str]:
         keys = await auditor.rotate_witness_key(tx, settings.ledger_id, seal, brought, stolen=stolen)
         await record_operator_act(tx, act="witness_key.rotate", subject=keys.ed25519.text, reason=reason)
         return keys.ed25519.text, keys.ml_dsa_44.text
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(rotate)
 
 
@@ -176,8 +158,8 @@ async def adopt_database(settings: Settings) -> list[str]:
 
 async def issue_genesis(settings: Settings) -> federation.IssuedCertificate:
     """Issue the genesis certificate to this registry. Raises: Refused, BadKey, and the errors of opening the database."""
-    seal = _seal(settings)
-    async with _database(settings) as database:
+    seal = registry_seal(settings)
+    async with registry_database(settings) as database:
         return await database.transaction(lambda tx: federation.found_network(tx, None, settings, seal))
 
 
@@ -185,8 +167,8 @@ async def issue_certificate(
     settings: Settings, request: federation.CertificateRequest
 ) -> federation.IssuedCertificate:
     """Issue a licence certificate. Raises: Refused, BadKey, and the errors of opening the database."""
-    seal = _seal(settings)
-    async with _database(settings) as database:
+    seal = registry_seal(settings)
+    async with registry_database(settings) as database:
         return await database.transaction(
             lambda tx: federation.issue_certificate(tx, None, settings, seal, request)
         )
@@ -196,8 +178,8 @@ async def install_certificate(
     settings: Settings, certificate: str, chain: Sequence[str]
 ) -> federation.LocalLicence:
     """Install the certificate that the genesis issued. Raises: Refused, and the errors of opening the database."""
-    seal, delivered = _seal(settings), federation.Delivered(certificate, chain)
-    async with _database(settings) as database:
+    seal, delivered = registry_seal(settings), federation.Delivered(certificate, chain)
+    async with registry_database(settings) as database:
         return await database.transaction(
             lambda tx: federation.join_network(tx, None, settings, seal, delivered)
         )
@@ -207,7 +189,7 @@ async def change_certificate(
     settings: Settings, change: federation.CertificateAct
 ) -> tuple[federation.IssuedCertificate, list[str]]:
     """Suspend, reinstate or revoke the subject of a certificate. Raises: Refused, and the errors of opening the database."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(
             lambda tx: federation.change_certificate(tx, None, settings, change)
         )
@@ -217,19 +199,19 @@ async def list_certificates(
     settings: Settings, criteria: federation.CertificateFilter
 ) -> tuple[list[federation.IssuedCertificate], int]:
     """A page of issued certificates, and how many there are. Raises: the errors of opening the database."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.read(lambda tx: federation.list_licence_certificates(tx, criteria))
 
 
 async def licensing_key(settings: Settings) -> bytes:
     """The public licence-signing key. Raises: Refused, and the errors of opening the database."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.query(federation.licensing_public_key)
 
 
 async def operator_licence(settings: Settings) -> federation.HeldOperatorLicence | None:
     """The licence that this operator registry read at its frame last. Raises: Refused, and the errors of opening the database."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.query(federation.held_operator_licence)
 
 
@@ -252,7 +234,7 @@ async def enrol_service(settings: Settings, name: str, lifetime: timedelta) -> f
         await record_operator_act(tx, act="service.enrol", subject=enrolled.svid.spiffe_id)
         return enrolled
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(enrol)
 
 
@@ -268,25 +250,25 @@ async def revoke_service(settings: Settings, name: str, reason: str | None) -> i
         await record_operator_act(tx, act="service.revoke", subject=spiffe_id, reason=reason)
         return revoked
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(revoke)
 
 
 async def list_jobs(settings: Settings, criteria: jobs.JobFilter) -> tuple[list[jobs.JobView], int]:
     """A page of background jobs, and how many there are. Raises: the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.read(lambda tx: jobs.list_jobs(tx, criteria))
 
 
 async def undecided_transfers(settings: Settings) -> list[UndecidedTransfer]:
     """Transfers between registries that are not decided here. Raises: the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.read(transfers.undecided_transfers)
 
 
 async def unclaimed_units(settings: Settings) -> list[ledger.UnclaimedUnits]:
     """Units that came for accounts that were closed meanwhile. Raises: the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.read(lambda tx: ledger.unclaimed_units(tx, ledger.Book.of(settings)))
 
 
@@ -296,7 +278,7 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
     Raises: Refused, and the errors of opening the registry.
     """
     book = ledger.Book.of(settings)
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(
             lambda tx: ledger.claim_unclaimed(tx, tx_id=tx_id, payee=payee, ref=ref, book=book)
         )
@@ -304,13 +286,13 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Make a background job due now. Raises: Refused, and the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         await database.transaction(lambda tx: jobs.retry_job(tx, job_id, None, reason))
 
 
 async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
     """Delete a background job. Raises: Refused, and the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         await database.transaction(
             lambda tx: jobs.drop_job(tx, job_id, None, reason, droppable=ASSEMBLY.droppable_jobs)
         )
@@ -318,11 +300,12 @@ async def drop_job(settings: Settings, job_id: int, reason: str | None) -> None:
 
 async def list_services(settings: Settings) -> list[federation.ServiceCertificate]:
     """Every certificate that a service ever got. Raises: the errors of opening the registry."""
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.query(federation.list_certificates)
 
 
-def _seal(settings: Settings) -> Seal:
+def registry_seal(settings: Settings) -> Seal:
+    """The seal with the key of the data directory. Raises: NoRegistry, BadKey."""
     require_data_directory(settings)
     return Seal(Keyring(settings.data_dir))
 
@@ -347,12 +330,13 @@ async def _change_supply(
         await record_operator_act(tx, act=act, subject=f"tx-{changed.tx_id}")
         return changed
 
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         return await database.transaction(recorded)
 
 
 @asynccontextmanager
-async def _database(settings: Settings) -> AsyncIterator[Database]:
+async def registry_database(settings: Settings) -> AsyncIterator[Database]:
+    """The database of this registry, running or not. Raises: Refused, and the errors of opening the registry."""
     async with joined_database(settings) as dsn:
         await require_own_database(settings, dsn)
         async with _connected(dsn) as database:

@@ -10,6 +10,8 @@ from hansa.doors.commands.execution import USAGE_ERROR, fail, print_outcome, run
 from hansa.doors.commands.options import AsJson, DataDir, examples
 from hansa.foundation.values.areas import ADMIN_AREAS
 
+Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
+
 app = typer.Typer(help="Manage administrators of the registry.", no_args_is_help=True)
 
 
@@ -33,11 +35,11 @@ def create_administrator(
 
     The password comes from HANSA_ADMIN_PASSWORD, or is asked for.
     """
-    from hansa.doors import offline_commands
+    from hansa.doors import administrator_acts
 
     settings, chosen = settings_from(data_dir=data_dir), _areas(areas)
     developer_id = run_act(
-        offline_commands.create_administrator(
+        administrator_acts.create_administrator(
             settings, name=name, email=email, password=_administrators_password(), areas=chosen
         )
     )
@@ -46,6 +48,94 @@ def create_administrator(
         {"developer_id": developer_id, "email": email, "areas": chosen},
         as_json=as_json,
     )
+
+
+@app.command("list", epilog=examples("hansa admin list", "hansa admin list --json"))
+def list_administrators(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """List the administrators with their areas; also works while the registry runs."""
+    from msgspec import to_builtins
+
+    from hansa.doors import administrator_acts
+
+    found = run_act(administrator_acts.list_administrators(settings_from(data_dir=data_dir)))
+    lines = [
+        f"{one.id:>6}  {one.email}  {','.join(one.areas) or 'no area'}"
+        f"{'' if one.has_second_factor else '  without a second factor'}{'  suspended' if one.is_suspended else ''}"
+        for one in found
+    ]
+    print_outcome(
+        "\n".join(lines) or "no administrators", {"administrators": to_builtins(found)}, as_json=as_json
+    )
+
+
+@app.command("reset-password", epilog=examples("hansa admin reset-password ops@example.org"))
+def reset_password(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Set the password of an administrator and end every session of the account; API keys stay.
+
+    The password comes from HANSA_ADMIN_PASSWORD, or is asked for.
+    """
+    from hansa.doors import administrator_acts
+
+    settings = settings_from(data_dir=data_dir)
+    password = _administrators_password()
+    developer_id = run_act(administrator_acts.reset_administrators_password(settings, email, password))
+    _print_changed(f"{email}: password set, sessions ended", developer_id, email, as_json=as_json)
+
+
+@app.command("reset-2fa", epilog=examples("hansa admin reset-2fa ops@example.org"))
+def reset_second_factor(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Turn two-factor login of an administrator off, after the loss of the app and its codes; every session ends."""
+    from hansa.doors import administrator_acts
+
+    developer_id = run_act(administrator_acts.reset_second_factor(settings_from(data_dir=data_dir), email))
+    _print_changed(f"{email}: two-factor login off, sessions ended", developer_id, email, as_json=as_json)
+
+
+@app.command(
+    "areas",
+    epilog=examples(
+        "hansa admin areas ops@example.org admin_platform,admin_support",
+        "hansa admin areas ada@example.org admin_treasury",
+    ),
+)
+def set_areas(
+    email: Email,
+    areas: Annotated[str, typer.Argument(help="Administration areas, separated by commas.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set the areas of an administrator; every session ends.
+
+    The last administrator of an area, suspended ones not counted, stays in it.
+    """
+    from hansa.doors import administrator_acts
+
+    settings, chosen = settings_from(data_dir=data_dir), _areas(areas)
+    developer_id = run_act(administrator_acts.set_areas(settings, email, chosen))
+    shown = {
+        "developer_id": developer_id,
+        "email": email,
+        "areas": chosen,
+        "changed": developer_id is not None,
+    }
+    is_changed = "sessions ended" if developer_id is not None else "no changes"
+    print_outcome(f"{email}: {', '.join(chosen)}; {is_changed}", shown, as_json=as_json)
+
+
+@app.command("remove", epilog=examples("hansa admin remove ops@example.org"))
+def remove_administrator(email: Email, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Take every area from an administrator and end every session; the account stays.
+
+    Refused for the last administrator of an area, suspended ones not counted.
+    """
+    from hansa.doors import administrator_acts
+
+    developer_id = run_act(administrator_acts.remove_administrator(settings_from(data_dir=data_dir), email))
+    _print_changed(f"{email}: no administrator, sessions ended", developer_id, email, as_json=as_json)
+
+
+def _print_changed(sentence: str, developer_id: int, email: str, *, as_json: bool) -> None:
+    print_outcome(sentence, {"developer_id": developer_id, "email": email}, as_json=as_json)
 
 
 def _areas(text: str) -> list[str]:

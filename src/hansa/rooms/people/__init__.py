@@ -1,6 +1,15 @@
 """People: developers, their accounts and sessions."""
 
-from .administrators import admit_administrator, create_administrator, has_administrator
+from .administrators import (
+    admit_administrator,
+    create_administrator,
+    has_administrator,
+    new_password_hash,
+    remove_administrator,
+    reset_password,
+    reset_second_factor,
+    set_areas,
+)
 from .api_keys import ApiKeyIn, MadeKeyOut, list_keys, make_key, restore_key, revoke_key
 from .areas import change_areas, list_administrators
 from .audit_log import read_audit_log
@@ -185,6 +194,7 @@ __all__ = [
     "make_key",
     "must_accept_terms",
     "names_of",
+    "new_password_hash",
     "notify",
     "open_ones",
     "open_request",
@@ -201,12 +211,16 @@ __all__ = [
     "redirect_host",
     "refused_address",
     "register",
+    "remove_administrator",
     "renew_keys",
     "request_deletion",
+    "reset_password",
+    "reset_second_factor",
     "restore_key",
     "revoke_invite",
     "revoke_key",
     "seal_request",
+    "set_areas",
     "set_forgotten_password",
     "turn_off",
     "turn_on",

@@ -148,6 +148,12 @@ class SessionUnknown(NotFound):
     sentence = "You have no open session with this id."
 
 
+class LastAdministrator(Conflict):
+    """Nobody else administers an area."""
+
+    sentence = "Nobody else administers the area."
+
+
 class VerificationLinkInvalid(BadRequest):
     """The verification link is unknown or older than a day."""
 

@@ -10,6 +10,7 @@ from .acts import (
     forget_password,
     recover_account,
     renew_keys,
+    reset_password,
     set_forgotten_password,
 )
 from .routes import FORGOTTEN_PER_ADDRESS, RECOVERIES_PER_ADDRESS, router
@@ -32,6 +33,7 @@ __all__ = [
     "forget_password",
     "recover_account",
     "renew_keys",
+    "reset_password",
     "router",
     "set_forgotten_password",
 ]

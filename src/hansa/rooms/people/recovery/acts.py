@@ -128,6 +128,12 @@ async def set_password(tx: Tx, seal: Seal, setter: PasswordSetter, new_hash: str
     await _end_what_the_old_one_opened(tx, seal, setter.developer_id)
 
 
+async def reset_password(tx: Tx, seal: Seal, developer_id: int, new_hash: str) -> None:
+    """Set the password of a locked account, for the operator."""
+    await store.set_password(tx, developer_id, new_hash)
+    await _end_what_the_old_one_opened(tx, seal, developer_id)
+
+
 async def recover_account(tx: Tx, seal: Seal, tokens: TokenIssuer, email: str, recovery_key: str) -> str:
     """The token that sets the password of who has this address and recovery key. Raises: RecoveryRefused."""
     developer_id = await recovery_keys.burn_of_address(tx, email, recovery_key)

@@ -3,7 +3,17 @@
 from .errors import CodesPaused, CodeWrong
 from .routes import router
 from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
-from .setup import SEALED_SEEDS, begin_setup, is_on, qr_svg, recover, take_code, turn_off, turn_on
+from .setup import (
+    SEALED_SEEDS,
+    begin_setup,
+    is_on,
+    qr_svg,
+    recover,
+    take_code,
+    turn_off,
+    turn_off_without_code,
+    turn_on,
+)
 
 __all__ = [
     "SEALED_SEEDS",
@@ -20,5 +30,6 @@ __all__ = [
     "router",
     "take_code",
     "turn_off",
+    "turn_off_without_code",
     "turn_on",
 ]
