@@ -44,6 +44,7 @@ async def run(*, full: bool) -> Figures:
             backup = await _hansa("db", "backup", str(file), f"--data-dir={data}")
         restore = await _hansa("db", "restore", str(file), f"--data-dir={copy}")
         copied = await _seconds("cp", "-a", str(data), str(directory / "copied"))
+        rebased = await _hansa("db", "rebase", f"--data-dir={directory / 'copied'}")
         async with bench_runtime(copy) as runtime:
             figures.books_are_sound &= await _content(runtime) == content
             verdict = await runtime.database.transaction(auditor.audit_from_zero, one_snapshot=True)
@@ -52,6 +53,7 @@ async def run(*, full: bool) -> Figures:
         figures.add(f"hansa db backup, {what}", "s", [backup])
         figures.add(f"hansa db restore, {what}", "s", [restore])
         figures.add("cp -a of the data directory, and sync", "s", [copied])
+        figures.add("hansa db rebase of that copy, start and stop of its server included", "s", [rebased])
         figures.add("data directory", "MiB", [_mebibytes(data)])
         figures.add("backup file", "MiB", [_mebibytes(file)])
     figures.notes.append(f"restore: {restore / copied:.1f} x the copy of the files")

@@ -1,7 +1,7 @@
 """Findings of `hansa doctor` that a sound registry on a sound machine never shows."""
 
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ from hansa.doors.diagnosis.durability import Durability
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
 from hansa.foundation.plumbing.process.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
+from hansa.foundation.plumbing.storage.backup_record import BackupRecord
 from hansa.foundation.plumbing.storage.migrate import LAST_COMMIT_OF_FORMER_CHAIN
 
 
@@ -59,6 +60,40 @@ def test_grants_to_unverified_addresses_are_a_warning(sound: Facts):
     assert [one.severity for one in check(replace(sound, settings=without)) if one.subject == "grants"] == [
         "ok"
     ]
+
+
+@pytest.mark.parametrize(
+    ("taken_hours_ago", "failed_hours_ago", "hours_max", "severity"),
+    [
+        (1, None, 48, "ok"),
+        (49, None, 48, "warning"),
+        (49, None, 0, "ok"),
+        (None, None, 100, "note"),
+        (None, None, 48, "warning"),
+        (None, None, 0, "note"),
+        (2, 1, 48, "warning"),
+        (1, 2, 48, "ok"),
+        (2, 1, 0, "warning"),
+    ],
+)
+def test_an_old_a_missing_and_a_failed_backup_are_warnings(
+    sound: Facts, taken_hours_ago: int | None, failed_hours_ago: int | None, hours_max: int, severity: str
+):
+    def ago(hours: int | None) -> datetime | None:
+        return None if hours is None else datetime.now(UTC) - timedelta(hours=hours)
+
+    record = BackupRecord(
+        taken_at=ago(taken_hours_ago),
+        age_seconds=(taken_hours_ago or 49) * 3600.0,
+        failed_at=ago(failed_hours_ago),
+        failure=None if failed_hours_ago is None else "No space left on device",
+    )
+    assert sound.settings is not None
+    settings = sound.settings.model_copy(update={"backup_max_age_hours": hours_max})
+    facts = replace(with_database(sound, backup=record), settings=settings)
+    [found] = [one for one in check(facts) if one.subject == "backup"]
+    assert found.severity == severity
+    assert bool(found.fix) is (severity != "ok")
 
 
 def test_a_breach_of_the_supply_is_a_problem(sound: Facts):

@@ -6,8 +6,10 @@ A restored copy sends nothing that waited when the backup was taken: the registr
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
 import asyncpg
 import msgspec
@@ -21,6 +23,7 @@ from hansa.foundation.plumbing.process.data_directory import Belonging, kind_of,
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import backup
 from hansa.foundation.plumbing.storage.backup import BadBackup, Manifest, Position, Reader
+from hansa.foundation.plumbing.storage.backup_record import record_backup, record_failed_backup
 from hansa.foundation.plumbing.storage.database import Tx, require_reachable
 from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgres
 from hansa.foundation.plumbing.storage.migrate import (
@@ -32,6 +35,7 @@ from hansa.foundation.plumbing.storage.migrate import (
     present_schema,
 )
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
+from hansa.foundation.values.errors import Unavailable
 from hansa.rooms import journal, notifications, people
 
 _MOMENT = "SELECT clock_timestamp() AS taken_at, pg_current_wal_lsn()::text AS lsn"
@@ -46,38 +50,66 @@ class Restored(msgspec.Struct, frozen=True):
     deliveries_withheld: int
 
 
-async def back_up(settings: Settings, file: Path, passphrase: str | None) -> Manifest:
+async def back_up(settings: Settings, target: Path | BinaryIO, passphrase: str | None) -> Manifest:
     """Write the database as of now, also while the registry runs; with a passphrase its keys too, encrypted.
 
-    Raises: Refused, BadKey, OSError, and the errors of opening the registry.
+    `target` is a file that does not exist, or a stream. The database records the backup, or the reason of its failure.
+
+    Raises: Refused, BadKey, BadBackup, OSError, and the errors of opening the registry.
     """
     keys = None if passphrase is None else key_bundle.keys_of(settings.data_dir)
     async with joined_database(settings) as dsn:
         await require_own_database(settings, dsn)
+        try:
+            async with backup.connect(dsn) as connection:
+                manifest = await _write_backup(connection, dsn, target, keys, passphrase)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            # The database may be out of reach as well.
+            with suppress(Unavailable):
+                async with backup.connect(dsn) as connection:
+                    await record_failed_backup(connection, error.strerror or type(error).__name__)
+            raise
         async with backup.connect(dsn) as connection:
-            # Before the snapshot: what was acknowledged by then is in it.
-            timestamp = await connection.fetchrow(_MOMENT)
-            assert timestamp is not None
-            revision = await present_schema(dsn)
-            async with connection.transaction(isolation="repeatable_read", readonly=True):
-                identity = await recorded_identity(connection)
-                if identity is None or revision is None:
-                    raise BadBackup("the database contains no registry; nothing was written")
-                position = Position(
-                    taken_at=timestamp["taken_at"].isoformat(),
-                    lsn=timestamp["lsn"],
-                    journal_sequence=await journal.newest_sequence(connection),
-                )
-                with backup.new_backup(file) as writer:
-                    manifest = await _manifest(connection, writer, identity, revision, position, keys=keys)
-                    content = backup.written(manifest)
-                    sealed = (
-                        None
-                        if keys is None or passphrase is None
-                        else key_bundle.seal_keys(keys, passphrase, bound_to=backup.digest_of(content))
-                    )
-                    writer.finish(content, sealed)
+            await record_backup(connection, datetime.fromisoformat(manifest.position.taken_at))
     return manifest
+
+
+async def _write_backup(
+    connection: "asyncpg.Connection[asyncpg.Record]",
+    dsn: str,
+    target: Path | BinaryIO,
+    keys: dict[str, bytes] | None,
+    passphrase: str | None,
+) -> Manifest:
+    # Before the snapshot: what was acknowledged by then is in it.
+    timestamp = await connection.fetchrow(_MOMENT)
+    assert timestamp is not None
+    revision = await present_schema(dsn)
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        identity = await recorded_identity(connection)
+        if identity is None or revision is None:
+            raise BadBackup("the database contains no registry; nothing was written")
+        position = Position(
+            taken_at=timestamp["taken_at"].isoformat(),
+            lsn=timestamp["lsn"],
+            journal_sequence=await journal.newest_sequence(connection),
+        )
+        with _opened(target) as writer:
+            manifest = await _manifest(connection, writer, identity, revision, position, keys=keys)
+            content = backup.written(manifest)
+            sealed = (
+                None
+                if keys is None or passphrase is None
+                else key_bundle.seal_keys(keys, passphrase, bound_to=backup.digest_of(content))
+            )
+            writer.finish(content, sealed)
+    return manifest
+
+
+def _opened(target: Path | BinaryIO) -> AbstractContextManager[backup.Writer]:
+    return backup.new_backup(target) if isinstance(target, Path) else backup.streamed_backup(target)
 
 
 async def _manifest(
@@ -169,7 +201,7 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
         async with connection.transaction():
             await journal.add_months(connection, reader.manifest.journal_months)
             await backup.load(connection, reader)
-            mails, deliveries = await _withhold(connection)
+            mails, deliveries = await withhold_messages(connection)
             identity = await recorded_identity(connection)
             await record_operator_act(
                 connection,
@@ -182,7 +214,8 @@ async def _fill(dsn: str, reader: Reader) -> Restored:
     return Restored(reader.manifest, ledger_id, mails, deliveries)
 
 
-async def _withhold(tx: Tx) -> tuple[int, int]:
+async def withhold_messages(tx: Tx) -> tuple[int, int]:
+    """Withdraw everything that waits to be sent or follows from an event until now; returns the e-mails and the webhook deliveries."""
     mails = await delete_all_mails(tx)
     await people.drop_password_requests(tx)
     await journal.pass_over(tx, notifications.OWNER_NOTICES.name)

@@ -19,14 +19,10 @@ from hansa.foundation.plumbing.keys.registry_identity import (
 from hansa.foundation.plumbing.keys.seal import KEY_NAME, Resealed, Seal, seal_anew
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.sessions import has_other_sessions
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.secrets import new_hex
-
-_OTHERS = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'hansa' AND pid <> pg_backend_pid()
-"""
 
 
 class _Files(msgspec.Struct, frozen=True):
@@ -77,7 +73,7 @@ async def rotate_sealing_key(settings: Settings, reason: str | None) -> Resealed
 
 
 async def _seal_anew(tx: Tx, files: _Files, reason: str | None) -> Resealed:
-    if await tx.fetchval(_OTHERS):
+    if await has_other_sessions(tx):
         raise Conflict(
             "The registry runs: stop every process of it, on every machine, before its sealing key is rotated."
         )

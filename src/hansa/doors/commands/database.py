@@ -1,12 +1,15 @@
 """`hansa db`: the registry's database."""
 
+import sys
 from collections.abc import Coroutine
+from io import BufferedWriter, FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import typer
 
 from hansa.doors.commands.execution import (
+    USAGE_ERROR,
     fail,
     failures_in_one_line,
     file_failures_in_one_line,
@@ -15,13 +18,15 @@ from hansa.doors.commands.execution import (
     run_act,
     settings_from,
 )
-from hansa.doors.commands.options import AsJson, DataDir, NewFile, examples, passphrase
+from hansa.doors.commands.options import AsJson, DataDir, examples, passphrase
 
 if TYPE_CHECKING:
     from hansa.foundation.plumbing.settings import Settings
     from hansa.foundation.plumbing.storage.backup import Reader
 
 Answer = TypeVar("Answer")
+
+STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 
 app = typer.Typer(help="Manage the database of the registry.", no_args_is_help=True)
 
@@ -72,11 +77,26 @@ def database_adopt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
     "backup",
     epilog=examples(
         "hansa db backup /backups/registry-monday.hansa --data-dir /srv/hansa",
-        "hansa db backup registry.hansa --without-keys",
+        "hansa db backup --out-dir /backups --keep 14 --data-dir /srv/hansa",
+        "hansa db backup - --data-dir /srv/hansa | age -R operators.txt > registry.hansa.age",
     ),
 )
 def database_backup(
-    file: NewFile,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Output file, which must not exist; `-` is standard output.", show_default=False),
+    ] = None,
+    *,
+    out_dir: Annotated[
+        Path | None,
+        typer.Option(help="Directory for a file with the time in its name.", show_default=False),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Backups of this registry to keep in --out-dir: the newest.", show_default=False
+        ),
+    ] = None,
     without_keys: Annotated[
         bool,
         typer.Option("--without-keys", help="Do not include the keys; save them with `hansa keys export`."),
@@ -89,23 +109,47 @@ def database_backup(
     The passphrase comes from HANSA_KEYS_PASSPHRASE, or is asked for. A registry cannot be served without its keys.
     """
     from hansa.doors import database_backup
+    from hansa.doors.backup_directory import BackupDirectory
 
+    if (file is None) is (out_dir is None):
+        fail("name one output: a file, `-` for standard output, or --out-dir DIR", USAGE_ERROR)
+    if keep is not None and out_dir is None:
+        fail("--keep needs --out-dir", USAGE_ERROR)
     settings = settings_from(data_dir=data_dir)
     secret = None if without_keys else passphrase(confirm=True)
-    manifest = _carry_out(database_backup.back_up(settings, file, secret), file)
+    directory = BackupDirectory.of(settings, out_dir) if out_dir else None
+    place = directory.new_file() if directory else file
+    assert place is not None
+    is_streamed = str(place) in STANDARD_OUTPUT
+    target = _standard_output() if is_streamed else place
+    manifest = _carry_out(database_backup.back_up(settings, target, secret), place)
+    deleted: list[Path] = []
+    if directory is not None and keep is not None:
+        with file_failures_in_one_line(directory.path):
+            deleted = directory.prune(place, keep)
     position = manifest.position
     shown = {
-        "file": str(file),
+        "file": str(place),
         "registry_name": manifest.registry_name,
         **position.model_dump(),
         "has_keys": manifest.has_keys,
+        "deleted": [str(old) for old in deleted],
     }
     print_outcome(
-        f"{file}: all changes committed before {position.taken_at} (LSN {position.lsn}, journal sequence"
-        f" {position.journal_sequence}), {'with' if manifest.has_keys else 'without'} keys",
+        f"{place}: all changes committed before {position.taken_at} (LSN {position.lsn}, journal sequence"
+        f" {position.journal_sequence}), {'with' if manifest.has_keys else 'without'} keys"
+        + (f"; deleted: {', '.join(old.name for old in deleted)}" if deleted else ""),
         shown,
         as_json=as_json,
+        on_standard_error=is_streamed,
     )
+
+
+def _standard_output() -> BinaryIO:
+    """Standard output for bytes; a terminal ends the command."""
+    if sys.stdout.isatty():
+        fail("standard output is a terminal; lead it to a file or a program", USAGE_ERROR)
+    return BufferedWriter(FileIO(sys.stdout.fileno(), "wb", closefd=False))
 
 
 @app.command(
@@ -150,6 +194,26 @@ def database_restore(
             if secret
             else "; its keys are not in the backup: run `hansa keys import FILE` before `hansa serve`"
         ),
+        shown,
+        as_json=as_json,
+    )
+
+
+@app.command("rebase", epilog=examples("hansa db rebase --config recovery.env --data-dir /srv/hansa"))
+def database_rebase(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Let a physical copy of the database be served that PostgreSQL recovered to a chosen moment; no process may be connected.
+
+    Readers of the journal and peers then miss nothing, and e-mails and webhooks that waited are not sent: they may have been
+    sent since. The time that it takes does not depend on the size of the database.
+    """
+    from msgspec.structs import asdict
+
+    from hansa.doors.database_rebase import rebase
+
+    shown = asdict(run_act(rebase(settings_from(data_dir=data_dir))))
+    print_outcome(
+        "registry {registry_name!r} as of journal sequence {journal_sequence}: positions begin at {first_position};"
+        " not sent: {mails_withheld} e-mails, {deliveries_withheld} webhook deliveries".format(**shown),
         shown,
         as_json=as_json,
     )

@@ -116,11 +116,13 @@ def data_directory(settings: "Settings") -> Path:
     return directory
 
 
-def print_outcome(sentence: str, members: dict[str, Any], *, as_json: bool) -> None:
-    """Print the sentence, or its members as JSON."""
+def print_outcome(
+    sentence: str, members: dict[str, Any], *, as_json: bool, on_standard_error: bool = False
+) -> None:
+    """Print the sentence, or its members as JSON; on standard error where standard output has other content."""
     import json
 
-    typer.echo(json.dumps(members, indent=2) if as_json else sentence)
+    typer.echo(json.dumps(members, indent=2) if as_json else sentence, err=on_standard_error)
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:

@@ -36,7 +36,10 @@ def serve(
         ),
     ] = None,
     data_dir: DataDir = None,
-    workers: Annotated[int, typer.Option(help="Number of worker processes.", min=1, max=64)] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Number of worker processes (HANSA_WORKERS).", min=1, max=64, show_default="1"),
+    ] = None,
 ) -> None:
     """Run the registry: HTTP API, web console and background jobs."""
     with failures_of_the_start():
@@ -45,14 +48,14 @@ def serve(
         from hansa.foundation.plumbing.telemetry.log import configure_logs
 
         require_spelling()
-        settings = settings_with_file(host=host, port=port, data_dir=data_dir)
+        settings = settings_with_file(host=host, port=port, data_dir=data_dir, workers=workers)
         configure_logs(settings.log_level, settings.log_format)
 
         from hansa.doors.serving import serve as serving
 
         settings, listeners = serving.listening(settings)
-        forks = _fork_server(settings, listeners) if workers > 1 else None
-        run(serving.serve(settings, listeners, forks, workers))
+        forks = _fork_server(settings, listeners) if settings.workers > 1 else None
+        run(serving.serve(settings, listeners, forks, settings.workers))
 
 
 @contextmanager

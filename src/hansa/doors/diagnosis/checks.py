@@ -37,6 +37,7 @@ CLOCK_WARNING_SECONDS = 2.0
 QUEUE_WARNING_SECONDS = 600
 AUDIT_MAX_AGE = timedelta(minutes=10)
 CONNECT_SECONDS = 3.0
+BACK_UP = "hansa db backup --out-dir DIR --keep 14"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -243,6 +244,27 @@ def _audit(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "audit", f"the supply invariant is OK, {when}")
 
 
+def _backup(facts: Facts) -> Iterator[Finding]:
+    record, settings = facts.database.backup, facts.settings
+    if record is None or settings is None:
+        return
+    hours_max = settings.backup_max_age_hours
+    is_old = hours_max > 0 and record.age_seconds > hours_max * 3600
+    if record.last_failed:
+        message = f"the backup of {record.failed_at:%Y-%m-%d %H:%M} UTC failed: {record.failure}"
+        yield Finding("warning", "backup", message, f"remove the cause, then {BACK_UP}")
+    elif record.taken_at is None:
+        message = "no backup was taken"
+        yield Finding("warning" if is_old else "note", "backup", message, f"{BACK_UP}, each night")
+    elif is_old:
+        message = (
+            f"the newest backup is of {record.taken_at:%Y-%m-%d %H:%M} UTC, more than {hours_max} hours ago"
+        )
+        yield Finding("warning", "backup", message, f"{BACK_UP}, each night")
+    else:
+        yield Finding("ok", "backup", f"the newest backup is of {record.taken_at:%Y-%m-%d %H:%M} UTC")
+
+
 def _disk(facts: Facts) -> Iterator[Finding]:
     free = shutil.disk_usage(facts.data_dir).free
     shown = f"{free / (1 << 30):.1f} GiB free for {facts.data_dir}"
@@ -373,6 +395,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _database,
     _queues,
     _audit,
+    _backup,
     _disk,
     _permissions,
     _clock,

@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.data_directory import belonging, kind_of
 from hansa.foundation.plumbing.process.process_files import ServingProcess, serving_processes
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.backup_record import BackupRecord, read_backup_record
 from hansa.foundation.plumbing.storage.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, running_dsn
 from hansa.foundation.plumbing.storage.migrate import known_schemas, newest_schema, present_schema
@@ -63,6 +64,7 @@ class DatabaseFacts(msgspec.Struct, frozen=True):
     settings_not_in_effect: Mapping[str, str] = {}
     queues: Sequence[Queue] = ()
     trust_of_peers: Sequence[str] = ()
+    backup: BackupRecord | None = None
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -166,6 +168,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             settings_not_in_effect=await database.query(settings_not_in_effect),
             queues=await database.query(read_queues) if is_current else (),
             trust_of_peers=await database.query(_trust_of_peers) if is_current else (),
+            backup=await database.query(read_backup_record) if is_current else None,
         )
     finally:
         await database.close()

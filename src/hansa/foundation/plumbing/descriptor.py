@@ -1,7 +1,11 @@
 """The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
 
 from hansa.foundation.plumbing.jobs import forget_dead_jobs, mail_queue, sweep, sweep_of
+from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room
+from hansa.foundation.plumbing.storage.backup_record import read_backup_record
+from hansa.foundation.plumbing.telemetry.metrics import backup_age_seconds
 from hansa.foundation.plumbing.web import idempotency, limits
 from hansa.foundation.plumbing.web.caller import (
     AGENT_CHECK,
@@ -15,6 +19,12 @@ from hansa.foundation.plumbing.web.caller import (
     SPENT_UNDER_GRANTS,
 )
 from hansa.foundation.plumbing.web.peer_caller import PEER_CHECK
+
+
+async def _show_backup_age(runtime: Runtime) -> None:
+    if record := await runtime.database.query(read_backup_record):
+        backup_age_seconds.set(record.age_seconds)
+
 
 PLUMBING = Room(
     name="plumbing",
@@ -33,6 +43,8 @@ PLUMBING = Room(
             once_a_turn=True,
         ),
     ),
+    rounds=(PeriodicTask("backup: show the age of the newest one", 15, _show_backup_age),),
+    metrics=(backup_age_seconds,),
     sealed=(mail_queue.SEALED_MAILS,),
     offers=(
         DEVELOPER_CHECK,

@@ -66,11 +66,13 @@ class Settings(FederationSettings, BaseSettings):
     # Shells and build environments set HOST to names of their own.
     host: Host = Field(default="127.0.0.1", validation_alias="HANSA_HOST")
     port: int = Field(default=8000, ge=0, le=65535)
+    workers: int = Field(default=1, ge=1, le=64, validation_alias="HANSA_WORKERS")
     data_dir: Annotated[Path, BeforeValidator(directory)] = Field(
         default_factory=data_dir_at_home, validation_alias="HANSA_DATA_DIR"
     )
     database_url: DatabaseUrl | None = None
     database_pool_size: int = Field(default=16, ge=2, le=1000)
+    backup_max_age_hours: int = Field(default=48, ge=0, le=8760)
 
     public_base_url: Url | None = None
     registry_name: str = Field(default="hansa", min_length=1, max_length=128)
@@ -166,6 +168,7 @@ class Settings(FederationSettings, BaseSettings):
     witnessed_logs: Annotated[Words, AfterValidator(log_keys)] = []
     rate_limit_reads: PerMinute = 6000
     rate_limit_writes: PerMinute = 0
+    retention_months: int | None = Field(default=None, ge=1, le=1200)
     recent_events_ring: int = Field(default=400, ge=1, le=100_000)
     eventstore_ws_auth_required: bool = False
     event_emitter_fail_closed: bool = False

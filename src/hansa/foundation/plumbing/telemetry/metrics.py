@@ -28,6 +28,11 @@ audit_status = Gauge(
     "1 if the last audit cycle found no breach, else 0.",
     multiprocess_mode="mostrecent",
 )
+backup_age_seconds = Gauge(
+    "hansa_backup_age_seconds",
+    "Age of the newest backup in seconds, measured every 15 seconds; without any, of the registry in this database.",
+    multiprocess_mode="mostrecent",
+)
 batch_size = Histogram(
     "hansa_ledger_batch_size",
     "Transfers per batch commit.",

@@ -5,7 +5,19 @@
 - A file is verified whole before anything is restored, and restored in one transaction.
 """
 
-from .archive import FORMAT, BadBackup, Manifest, Position, Reader, Writer, digest_of, new_backup, written
+from .archive import (
+    FORMAT,
+    BadBackup,
+    Manifest,
+    Position,
+    Reader,
+    Writer,
+    digest_of,
+    is_whole,
+    new_backup,
+    streamed_backup,
+    written,
+)
 from .tables import connect, load, read_tables, require_empty
 
 __all__ = [
@@ -17,9 +29,11 @@ __all__ = [
     "Writer",
     "connect",
     "digest_of",
+    "is_whole",
     "load",
     "new_backup",
     "read_tables",
     "require_empty",
+    "streamed_backup",
     "written",
 ]

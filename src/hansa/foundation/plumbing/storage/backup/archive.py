@@ -5,9 +5,11 @@ encrypted and bound to the manifest: with them in the file, nothing in it can be
 the whole file ends it, for damage of any kind.
 """
 
+import fcntl
 import gzip
 import json
 import os
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -28,6 +30,7 @@ PIECE_MAX_BYTES = 1 << 30
 SMALL_MAX_BYTES = 16 << 20
 COMPRESSION = 1
 TRAILER_BYTES = len(FORMAT) + 1 + 64 + 1
+_END = re.compile(rb"%b [0-9a-f]{64}\n" % FORMAT.encode())
 
 
 class BadBackup(Exception):
@@ -117,12 +120,37 @@ def new_backup(path: Path) -> Iterator[Writer]:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            # A draft that no process locks is left over from a backup that was killed.
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield Writer(file)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)
+            os.link(draft, path)
     finally:
         draft.unlink()
+    _sync_directory(path.parent)
+
+
+@contextmanager
+def streamed_backup(stream: BinaryIO) -> Iterator[Writer]:
+    """Write a backup to a stream, whose reader refuses it without its end. Raises: OSError."""
+    yield Writer(stream)
+    stream.flush()
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether the file ends as a backup does. Raises: OSError."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - TRAILER_BYTES, 0))
+        return _END.fullmatch(file.read()) is not None
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Reader:
