@@ -6,6 +6,16 @@ from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, enco
 from .card import CARD_PROFILE, Verdict, verify_card, verify_document
 from .contract_proof import verify_contract_proof
 from .dispute import RULES_VERSION, RULES_VERSIONS, Proposal, propose
+from .journal_archive import (
+    ARCHIVE_KIND,
+    ARCHIVE_TYPE,
+    COLUMNS,
+    ArchiveVerdict,
+    RowTree,
+    manifest_digest,
+    manifest_path,
+    verify_archive,
+)
 from .jws import BadEntry, CompactSignature, DetachedSignature, read_compact, read_entry
 from .keys import AuditorKey, NotAKey, RegistryKey, has_ml_dsa, public_key_of, read_auditor_keys, read_keys
 from .liabilities import NotAProof, read_amount
@@ -25,13 +35,17 @@ from .settlement import SettlementVerdict, verify_settlement
 from .steps import Decision, Step
 
 __all__ = [
+    "ARCHIVE_KIND",
+    "ARCHIVE_TYPE",
     "CARD_PROFILE",
+    "COLUMNS",
     "FORMULA",
     "LOG_KEY",
     "ML_DSA_WITNESS_KEY",
     "RULES_VERSION",
     "RULES_VERSIONS",
     "WITNESS_KEY",
+    "ArchiveVerdict",
     "AuditorKey",
     "BadEntry",
     "BadLicence",
@@ -51,6 +65,7 @@ __all__ = [
     "NotCanonical",
     "Proposal",
     "RegistryKey",
+    "RowTree",
     "Score",
     "SettlementVerdict",
     "Signal",
@@ -66,6 +81,8 @@ __all__ = [
     "has_ml_dsa",
     "key_thumbprint",
     "licence_hash",
+    "manifest_digest",
+    "manifest_path",
     "propose",
     "public_key_of",
     "read_amount",
@@ -81,6 +98,7 @@ __all__ = [
     "read_signal",
     "read_verifier_key",
     "scores_of",
+    "verify_archive",
     "verify_attestations",
     "verify_card",
     "verify_contract_proof",

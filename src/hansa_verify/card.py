@@ -8,7 +8,7 @@
 - The verified card is returned (`Verdict.card`); nothing else of the document may be believed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -43,7 +43,7 @@ def verify_document(
     text: bytes | str, keys: Sequence[RegistryKey], *, typ: str, at: datetime | None = None
 ) -> Verdict:
     """Verify any document that a registry signed with a signature of this type, as `verify_card` does. Never raises."""
-    judged = _Evaluation(text, keys, typ, at)
+    judged = DocumentEvaluation(text, keys, typ, at)
     code, steps = judged.take()
     if code != "verified":
         return Verdict(code, steps)
@@ -70,7 +70,9 @@ def time_of(stated: int | None, signer: RegistryKey, at: datetime) -> datetime:
     return signed_at
 
 
-class _Evaluation(TextEvaluation):
+class DocumentEvaluation(TextEvaluation):
+    """Decision of a signed document; `card` is the document without its signatures."""
+
     card: dict[str, Any]
     entries: list[Any]
     entry: DetachedSignature
@@ -122,4 +124,4 @@ class _Evaluation(TextEvaluation):
             raise Refusal("bad_signature", "the document is not what was signed")
         return "the whole document is as it was signed"
 
-    steps = (form, profile, key, time, signature)
+    steps: tuple[Callable[[Any], str], ...] = (form, profile, key, time, signature)

@@ -319,6 +319,38 @@ def verify_reputation(
     sys.exit(0 if verdict.is_valid else FAILED)
 
 
+@app.command(
+    "archive",
+    epilog=examples(
+        "hansa verify archive /archive --keys https://registry.example.org/.well-known/registry-jwks-history.json",
+        "hansa verify archive /archive --month 2026-08 --keys history.json",
+    ),
+)
+def verify_archive(
+    directory: Annotated[Path, typer.Argument(help="Directory of archives of the journal.")],
+    keys: Annotated[str, typer.Option(help="History of the registry's keys: URL or file.")],
+    month: Annotated[
+        str | None, typer.Option(help="Verify this month alone (2026-08).", show_default="all")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify archives of the journal. Exit 0: all valid; 1: one is not, or there is none; 2: the keys or a manifest cannot be read."""
+    from hansa.doors.commands.journal import pyarrow_required
+    from hansa.doors.verification import archives
+
+    with _readable_sources(), pyarrow_required():
+        verdicts = archives.verify_archives(directory, keys, month)
+    lines = [
+        line
+        for name, verdict in verdicts.items()
+        for line in (f"archive of {name}", *_lines(verdict.steps), f"{verdict.code}")
+    ]
+    is_valid = bool(verdicts) and all(verdict.is_valid for verdict in verdicts.values())
+    shown = {"valid": is_valid, "archives": archives.verdicts_json(verdicts)}
+    print_outcome("\n".join(lines) or f"no archive in {directory}", shown, as_json=as_json)
+    sys.exit(0 if is_valid else FAILED)
+
+
 @contextmanager
 def _readable_sources() -> Iterator[None]:
     """A document or keys that cannot be read are an error of usage."""

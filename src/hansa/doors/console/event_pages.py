@@ -102,6 +102,8 @@ async def show_events(
         ENTRIES_OF_THE_LEDGER if is_folded else (),
     )
     found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
+    if query.did is None:
+        await db.query(lambda tx: journal.require_stored(tx, query.cursor))
     filters = {"type": query.event_type, "did": query.did, "entries": "true" if with_entries else None}
     older = found.older and events_address(**filters, before=found.older)
     return page_or_json(

@@ -141,7 +141,11 @@ def cause_of(error: BaseException) -> str:
 
 
 def _keys_for(request: CardToVerify) -> tuple[RegistryKey, ...]:
-    place = request.keys or _keys_beside(request.card, request.at)
+    return read_key_set(request.keys or _keys_beside(request.card, request.at))
+
+
+def read_key_set(place: str) -> tuple[RegistryKey, ...]:
+    """The keys of a registry behind an address, or in a file. Raises: CannotRead."""
     try:
         return read_keys(read_json(read_source(place)))
     except (NotCanonical, NotAKey) as error:

@@ -96,6 +96,15 @@ class ReplacedMeanwhile(Conflict):
     remedy = "Use the secret that the other request was given, or send the request again for another one."
 
 
+class Gone(Refused):
+    """The resource existed and is not stored here any more."""
+
+    status = 410
+    code = "GONE"
+    sentence = "The resource is not stored here any more."
+    remedy = "Do not send the request again without a change."
+
+
 class Invalid(Refused):
     """A member of the request does not have the required format."""
 

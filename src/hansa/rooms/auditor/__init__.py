@@ -24,7 +24,7 @@ from hansa.rooms.auditor.cycle import (
 )
 from hansa.rooms.auditor.descriptor import ROOM
 from hansa.rooms.auditor.liabilities import FOREST
-from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply
+from hansa.rooms.auditor.supply import SupplyVerdict, audit_supply, hold_off_audits
 from hansa.rooms.auditor.transparency import LogEmpty, read_checkpoint
 from hansa.rooms.auditor.watch import SupplyPoint, SupplyWatch, supply_over_time, watch_supply
 from hansa.rooms.auditor.witnessing import (
@@ -56,6 +56,7 @@ __all__ = [
     "audit_from_zero",
     "audit_supply",
     "audit_when_due",
+    "hold_off_audits",
     "initialize_auditor",
     "list_attestations",
     "list_forks",

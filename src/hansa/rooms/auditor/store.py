@@ -170,6 +170,12 @@ async def wait_for_turn(tx: Tx) -> None:
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('auditor checkpoint', 1))")
 
 
+async def touch_checkpoint(tx: Tx) -> Checkpoint | None:
+    """Write the checkpoint as it is and return it: a cycle whose snapshot is older is repeated."""
+    row = await tx.fetchrow("UPDATE auditor_checkpoint SET kept_at = now() RETURNING *")
+    return _checkpoint(row) if row else None
+
+
 async def read_checkpoint(tx: Tx) -> Checkpoint | None:
     """The checkpoint, or None before the first."""
     row = await tx.fetchrow("SELECT * FROM auditor_checkpoint")

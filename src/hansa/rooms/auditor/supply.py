@@ -132,6 +132,18 @@ async def advance(tx: Tx, horizon: journal.Horizon, *, from_zero: bool = False) 
     return Advance(reached.terms + fold.pending, pending, reached, numbers)
 
 
+async def hold_off_audits(tx: Tx) -> int:
+    """Let no cycle run before the transaction ends; returns the position up to which the log was audited, 0 without a checkpoint.
+
+    A cycle that waits meanwhile reads the log afresh. Raises: asyncpg.LockNotAvailableError when a cycle is at work for long.
+    """
+    await store.wait_for_turn(tx)
+    horizon, stored = await journal.horizon(tx), await store.touch_checkpoint(tx)
+    if stored is None or stored.cluster != horizon.cluster:
+        return 0
+    return min(stored.folded_from.position, stored.compared.from_position)
+
+
 async def advance_if_free(tx: Tx) -> None:
     """Run `advance` unless another process is running it."""
     if await store.take_turn(tx):

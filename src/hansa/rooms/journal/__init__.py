@@ -2,6 +2,20 @@
 
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.rooms.journal.append import append
+from hansa.rooms.journal.archive import (
+    ArchivedMonth,
+    EventsArchived,
+    Month,
+    MonthNotArchivable,
+    MonthNotDroppable,
+    archived_months,
+    boundary,
+    drop_month,
+    record_archive,
+    require_expired,
+    require_transaction_stored,
+    write_month,
+)
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import Policy as EmissionPolicy
 from hansa.rooms.journal.emission import change_policy, list_policies, settle_policies
@@ -49,7 +63,7 @@ from hansa.rooms.journal.reactors import (
     resume_events,
     settle_reactors,
 )
-from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events
+from hansa.rooms.journal.reading import EventFilter, EventsPage, SortOrder, list_events, require_stored
 from hansa.rooms.journal.schemas import EventRecord, EventsPageOut
 from hansa.rooms.journal.store import (
     add_months,
@@ -70,12 +84,14 @@ __all__ = [
     "ROOM",
     "AccountCount",
     "AccountKey",
+    "ArchivedMonth",
     "CursorInvalid",
     "DayVolume",
     "EmissionPolicy",
     "EmissionUndecided",
     "EventFilter",
     "EventRecord",
+    "EventsArchived",
     "EventsPage",
     "EventsPageOut",
     "FoldedFrom",
@@ -83,6 +99,9 @@ __all__ = [
     "Horizon",
     "LedgerReadings",
     "LiveFeed",
+    "Month",
+    "MonthNotArchivable",
+    "MonthNotDroppable",
     "Move",
     "Numbers",
     "PublicFilter",
@@ -97,7 +116,10 @@ __all__ = [
     "TypedSupply",
     "add_months",
     "append",
+    "archived_months",
+    "boundary",
     "change_policy",
+    "drop_month",
     "event_stream",
     "find_public_event",
     "fold_moves",
@@ -117,6 +139,10 @@ __all__ = [
     "public_events_of_transactions",
     "reactor_jobs",
     "read_reactors",
+    "record_archive",
+    "require_expired",
+    "require_stored",
+    "require_transaction_stored",
     "resume_events",
     "sequence_of",
     "settle_policies",
@@ -124,4 +150,5 @@ __all__ = [
     "typed_supply",
     "volume_by_day",
     "write_baseline",
+    "write_month",
 ]

@@ -64,6 +64,21 @@ FROM folded GROUP BY settled
 """
 """What the two forms add up to."""
 
+CARRIED_TERMS = """
+SELECT true AS settled, transactions, 0 AS relics_to_seq, issued, destroyed, transit, fees_collected, circulating, unbalanced
+FROM journal_archive WHERE dropped_at IS NOT NULL
+"""
+"""The terms of supply of the months that were dropped (`archive/`)."""
+
+CARRIED_MOVES = "SELECT true AS settled, account, bucket, balance AS delta FROM journal_carried"
+"""What the events of these months moved."""
+
+CARRIED_TRANSACTIONS = """
+SELECT tx_id FROM journal_archive a CROSS JOIN LATERAL unnest(a.tx_ids) AS numbers
+  CROSS JOIN LATERAL generate_series(lower(numbers), upper(numbers) - 1) AS tx_id WHERE a.dropped_at IS NOT NULL
+"""
+"""The numbers of the ledger transactions of these months."""
+
 _PAID_SINCE = PAID.format(since=_SINCE, more="")
 
 _SUPPLY = f"""
@@ -85,6 +100,7 @@ WITH paid AS ({_PAID_SINCE}), folded AS (
     WHERE {_SINCE} AND v.data IS NOT NULL
   ) moved GROUP BY settled
   UNION ALL {PAID_TERMS}
+  UNION ALL {CARRIED_TERMS} AND $1 = 0
 )
 {TERMS}
 """  # noqa: S608
@@ -116,6 +132,7 @@ WITH paid AS ({_PAID_SINCE}), moved AS (
   FROM journal_event v CROSS JOIN LATERAL jsonb_array_elements(v.data -> 'entries') e
   WHERE {_SINCE} AND v.data IS NOT NULL
   UNION ALL {PAID_MOVES.format(since=_SINCE)}
+  UNION ALL {CARRIED_MOVES} WHERE $1 = 0
 )
 {MOVES}
 """  # noqa: S608
@@ -125,8 +142,10 @@ _ISSUING = "('TokensIssued', 'DisputeCompensationMinted')"
 _DESTROYING = "('TokensDestroyed', 'DisputeSlash')"
 
 _TYPED = f"""
-SELECT coalesce(sum(amount) FILTER (WHERE event_type IN {_ISSUING}), 0) * $1 AS issued,
-  coalesce(sum(amount) FILTER (WHERE event_type IN {_DESTROYING}), 0) * $1 AS destroyed
+SELECT coalesce(sum(amount) FILTER (WHERE event_type IN {_ISSUING}), 0) * $1
+    + (SELECT coalesce(sum(typed_issued), 0) FROM journal_archive) AS issued,
+  coalesce(sum(amount) FILTER (WHERE event_type IN {_DESTROYING}), 0) * $1
+    + (SELECT coalesce(sum(typed_destroyed), 0) FROM journal_archive) AS destroyed
 FROM (
   SELECT event_type, (data ->> 'amount')::numeric AS amount FROM journal_event
   WHERE event_type IN {_ISSUING} OR event_type IN {_DESTROYING}
@@ -136,10 +155,11 @@ FROM (
 Bounds = tuple[int, int, int, int]
 """$1 to $4 of the queries."""
 
-RECORDED_TRANSACTIONS = """
+RECORDED_TRANSACTIONS = f"""
 SELECT coalesce(tx_id, (data ->> 'tx_id')::bigint) AS tx_id FROM journal_event
 WHERE event_type = 'LedgerBalanceChanged' AND xid >= $1 AND ($1 = 0 OR seq > $2)
-"""
+UNION ALL {CARRIED_TRANSACTIONS} AND $1 = 0
+"""  # noqa: S608
 """A relation to join: which ledger transactions have an event, from position $1 on, relics up to $2 left out."""
 
 

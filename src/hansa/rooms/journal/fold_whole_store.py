@@ -13,6 +13,9 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import UNIT
 
 from .fold_store import (
+    CARRIED_MOVES,
+    CARRIED_TERMS,
+    CARRIED_TRANSACTIONS,
     FOLD_SECONDS,
     IS_LEDGER_EVENT,
     IS_SETTLED,
@@ -66,6 +69,7 @@ _SUPPLY = f"""
 WITH {_KEPT}, folded AS (
   SELECT settled, transactions, relics_to_seq, issued, destroyed, transit, fees_collected, circulating, unbalanced FROM in_json
   UNION ALL {PAID_TERMS}
+  UNION ALL {CARRIED_TERMS}
 )
 {TERMS}
 """  # noqa: S608
@@ -73,6 +77,7 @@ WITH {_KEPT}, folded AS (
 _MOVES = f"""
 WITH {_KEPT}, moved AS (
   SELECT settled, account, bucket, delta FROM in_json WHERE entries > 0 UNION ALL {PAID_MOVES.format(since=_FROM_ZERO)}
+  UNION ALL {CARRIED_MOVES}
 )
 {MOVES}
 """  # noqa: S608
@@ -80,7 +85,10 @@ WITH {_KEPT}, moved AS (
 _NUMBERS = f"""
 WITH {_KEPT}
 SELECT coalesce(sum(numbered), 0)::bigint AS count, sum(hashed) AS total
-FROM (SELECT numbered, hashed FROM paid UNION ALL SELECT numbered, hashed FROM in_json) numbers
+FROM (
+  SELECT numbered, hashed FROM paid UNION ALL SELECT numbered, hashed FROM in_json
+  UNION ALL SELECT count(*), sum(hashint8extended(tx_id, $1)) FROM ({CARRIED_TRANSACTIONS}) carried
+) numbers
 """  # noqa: S608
 
 
@@ -115,7 +123,7 @@ async def read_moves(tx: Tx, bounds: Bounds) -> AsyncIterator[list[Move]]:
 
 async def read_numbers(tx: Tx, seed: int) -> Numbers:
     """The numbers of the ledger transactions that have an event."""
-    row = await tx.fetchrow(_NUMBERS, timeout=FOLD_SECONDS)
+    row = await tx.fetchrow(_NUMBERS, seed, timeout=FOLD_SECONDS)
     assert row is not None
     return Numbers(seed, row["count"], None if row["total"] is None else int(row["total"]))
 

@@ -17,6 +17,13 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import participants_store as store
+from .archive import (
+    boundary,
+    last_place_dropped,
+    require_filed_stored_behind,
+    require_transaction_stored,
+    stored_keys_of_account,
+)
 from .ledger_readings import LedgerReadings
 from .reading import BIGGEST, EventsPage, SortOrder, seal, unseal
 
@@ -45,6 +52,25 @@ class _Reached(msgspec.Struct, frozen=True):
     @property
     def cursor(self) -> str:
         return seal(self.filed_xid, self.filed_seq, self.position, self.moved_seq)
+
+
+_END = _Reached(BIGGEST, BIGGEST, BIGGEST, BIGGEST)
+
+
+async def _beginning(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> _Reached:
+    """The place before the first stored events of a DID, behind those that were dropped."""
+    if await boundary(tx) is None:
+        return _Reached(0, 0, 0, 0)
+    filed = await last_place_dropped(tx, did)
+    stored = await stored_keys_of_account(tx, ledger, (did, frame), 0, 1, newest_first=False)
+    position = stored[0].position - 1 if stored else await _newest_transaction(tx, did, frame, ledger)
+    return _Reached(filed[0], filed[1], position, 0)
+
+
+async def _newest_transaction(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
+    """The newest transaction of an account, whether its events are stored or not; 0 without any."""
+    keys = await ledger.keys_of_account(tx, did, frame, BIGGEST, 1, newest_first=True)
+    return keys[0].position if keys else 0
 
 
 async def events_by_participant(
@@ -90,11 +116,27 @@ async def placed_events(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerR
 async def end_of_events(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> str:
     """Return the cursor of the events after every one that is visible now."""
     newest = ParticipantFilter(did, frame, limit=1, sort_order="desc")
-    beyond = _Reached(BIGGEST, BIGGEST, BIGGEST, BIGGEST)
-    moved = await _moved(tx, newest, beyond, ledger, newest_first=True)
-    position, sequence = (moved[0][0], moved[0][1].sequence) if moved else (0, 0)
+    moved = await _moved(tx, newest, _END, ledger, newest_first=True)
+    position, sequence = (
+        (moved[0][0], moved[0][1].sequence)
+        if moved
+        else (await _newest_transaction(tx, did, frame, ledger), 0)
+    )
     oldest_open = await store.oldest_open(tx)
     return _Reached(oldest_open, 0, position, sequence).cursor
+
+
+async def require_events_stored(tx: Tx, event_filter: ParticipantFilter, ledger: LedgerReadings) -> None:
+    """Raises: EventsArchived, when events of the DID behind the cursor were dropped; `tx` began after its page was read."""
+    if event_filter.cursor is None or event_filter.sort_order == "desc":
+        return
+    reached = _Reached(*unseal(event_filter.cursor, 4))
+    await require_filed_stored_behind(tx, event_filter.did, (reached.filed_xid, reached.filed_seq))
+    following = await ledger.keys_of_account(
+        tx, event_filter.did, event_filter.frame, reached.position, 1, newest_first=False
+    )
+    for key in following:
+        await require_transaction_stored(tx, key.position)
 
 
 async def count_by_participant(tx: Tx, did: str, frame: str, ledger: LedgerReadings) -> int:
@@ -126,9 +168,10 @@ async def _read(
 ) -> tuple[_Reached, list[tuple[StoredEvent, _Reached]]]:
     """Return the beginning of the page, and its events with how far both streams are read after each."""
     newest_first = event_filter.sort_order == "desc"
-    start = _Reached(
-        *(unseal(event_filter.cursor, 4) if event_filter.cursor else [BIGGEST if newest_first else 0] * 4)
-    )
+    if event_filter.cursor:
+        start = _Reached(*unseal(event_filter.cursor, 4))
+    else:
+        start = _END if newest_first else await _beginning(tx, event_filter.did, event_filter.frame, ledger)
     filed = await store.filed_under(
         tx,
         event_filter.did,
@@ -145,8 +188,13 @@ async def _moved(
 ) -> list[tuple[int, StoredEvent]]:
     # The transaction that the cursor stands in may have events left.
     beside = min(start.position + 1, BIGGEST) if newest_first else start.position - 1
-    keys = await ledger.keys_of_account(
-        tx, event_filter.did, event_filter.frame, beside, event_filter.limit + 1, newest_first=newest_first
+    keys = await stored_keys_of_account(
+        tx,
+        ledger,
+        (event_filter.did, event_filter.frame),
+        beside,
+        event_filter.limit + 1,
+        newest_first=newest_first,
     )
     return await store.of_keys(
         tx,

@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import participants_store, reading_store, store
+from .archive import boundary, require_transaction_stored
 from .audience import PRIVATE_TYPES, seen_by
 from .ledger_readings import LedgerReadings
 from .participants import ParticipantFilter, placed_events
@@ -60,14 +61,23 @@ async def list_own_events(
 
 
 async def find_public_event(tx: Tx, sequence: int) -> StoredEvent | None:
-    """The event with this sequence number; None where there is none that the public sees."""
+    """The event with this sequence number; None where there is none that the public sees. Raises: EventsArchived."""
     event = await reading_store.event_at(tx, sequence)
+    if event is None:
+        end = await boundary(tx)
+        if end is not None and sequence <= end.sequence:
+            raise end.refusal()
     return event and seen_by(event, ())
 
 
 async def public_events_of_transaction(tx: Tx, frame: str, tx_id: int) -> list[StoredEvent]:
-    """Return the events that a ledger transaction recorded, its movement first; empty for a transaction that does not exist."""
+    """Return the events that a ledger transaction recorded, its movement first; empty for a transaction that does not exist.
+
+    Raises: EventsArchived.
+    """
     events = await participants_store.of_transaction(tx, ledger_key(frame, tx_id))
+    if not events:
+        await require_transaction_stored(tx, tx_id)
     return _seen(events)
 
 

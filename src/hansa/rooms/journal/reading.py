@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import reading_store
+from .archive import require_stored_behind
 from .counting import count_events
 from .errors import CursorInvalid
 
@@ -59,6 +60,13 @@ async def list_events(tx: Tx, event_filter: EventFilter) -> tuple[EventsPage, in
     position = seal(events[-1].xid, events[-1].sequence) if events else seal(xid, seq)
     page = EventsPage(events, position, position if len(events) == event_filter.limit else None)
     return page, await count_events(tx, event_filter.event_type)
+
+
+async def require_stored(tx: Tx, cursor: str | None) -> None:
+    """Raises: EventsArchived, when events behind the cursor of a page were dropped; `tx` began after the page was read."""
+    if cursor:
+        xid, seq = unseal(cursor, 2)
+        await require_stored_behind(tx, (xid, seq))
 
 
 def seal(*numbers: int) -> str:

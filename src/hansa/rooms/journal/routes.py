@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
+from .archive import EventsArchived
 from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
 from .errors import CursorInvalid
@@ -23,11 +24,12 @@ from .participants import (
     end_of_events,
     events_by_participant,
     placed_events,
+    require_events_stored,
 )
 from .projection import router as projection_router
 from .public_reading import recent_events
 from .reactors import router as reactors_router
-from .reading import EventsPage, list_events
+from .reading import EventsPage, list_events, require_stored
 from .schemas import (
     AggregateQuery,
     EventRecord,
@@ -76,7 +78,7 @@ async def read_event_stats(_: Public, counts: Counts, settings: Config) -> Event
     return EventStats.of(await counts.now(), scope=settings.ledger_id)
 
 
-@router.get("/agents/me/events", responses=problems(Unauthorized, CursorInvalid))
+@router.get("/agents/me/events", responses=problems(Unauthorized, CursorInvalid, EventsArchived))
 async def read_own_events(
     agent: CurrentAgent,
     db: Db,
@@ -93,18 +95,24 @@ async def read_own_events(
             return PlacedPage([], end, is_last=True)
         return await placed_events(tx, event_filter, ledger)
 
-    return OwnEventsPage.of(await db.read_replicated(reading), agent.did)
+    page = await db.read_replicated(reading)
+    await db.query(lambda tx: require_events_stored(tx, event_filter, ledger))
+    return OwnEventsPage.of(page, agent.did)
 
 
-@router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
+@router.get("/events/", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid, EventsArchived))
 async def read_events(_: InternalCaller, db: Db, query: Annotated[EventsQuery, Query()]) -> EventsPageOut:
     """The event log, ascending or descending; ascending up to the oldest open transaction."""
     event_filter = query.event_filter()
     page, total = await db.read_replicated(lambda tx: list_events(tx, event_filter))
+    await db.query(lambda tx: require_stored(tx, event_filter.cursor))
     return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)
 
 
-@router.get("/events/aggregate/{did}", responses=problems(Unauthorized, LicenceSuspended, CursorInvalid))
+@router.get(
+    "/events/aggregate/{did}",
+    responses=problems(Unauthorized, LicenceSuspended, CursorInvalid, EventsArchived),
+)
 async def read_events_of(
     _: InternalCaller,
     db: Db,
@@ -121,4 +129,5 @@ async def read_events_of(
         return page, await count_by_participant(tx, did, event_filter.frame, ledger)
 
     page, total = await db.read_replicated(reading)
+    await db.query(lambda tx: require_events_stored(tx, event_filter, ledger))
     return EventsPageOut.of(page, total, limit=event_filter.limit, offset=event_filter.offset)

@@ -31,7 +31,9 @@ async def read_pull_status(_: Administrator, db: Db, settings: Config) -> PullSt
     )
 
 
-@router.get("/events", responses=problems(Unauthorized, Invalid, journal.CursorInvalid))
+@router.get(
+    "/events", responses=problems(Unauthorized, Invalid, journal.CursorInvalid, journal.EventsArchived)
+)
 async def read_pull_events(
     _: Administrator, db: Db, query: Annotated[PullEventsQuery, Query()]
 ) -> journal.EventsPageOut:
@@ -44,4 +46,5 @@ async def read_pull_events(
         cursor=query.next,
     )
     page, total = await db.read(lambda tx: journal.list_events(tx, event_filter))
+    await db.query(lambda tx: journal.require_stored(tx, event_filter.cursor))
     return journal.EventsPageOut.of(page, total, limit=query.limit, offset=query.offset)

@@ -3,6 +3,7 @@
 - The id of each message is a position of the log. A reader that returns with the last id it received (`Last-Event-ID`)
   receives the events committed since, once and in order, and then those committed from then on.
 - Where more was missed than is read for one reader, a message `gap` says so, and the stream goes on from now.
+- Where events behind the position were archived and dropped, a message `gap` says so, and the stream goes on with those stored.
 - A silent stream sends a comment and its position at intervals, so that no proxy ends it and the position stays new.
 """
 
@@ -13,6 +14,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.values.errors import Unavailable
 from hansa.rooms.journal import reading_store
+from hansa.rooms.journal.archive import boundary
 from hansa.rooms.journal.reading import seal, unseal
 
 from .live_feed import LiveFeed
@@ -76,6 +78,9 @@ async def _missed(
                 tx, place, event_type=None, limit=READ_AT_ONCE, offset=0
             )
         )
+        if not read and (end := await database.query(boundary)) is not None and place < end.place:
+            # Judged after the first page was read: a month that is dropped meanwhile is seen.
+            yield b"event: gap\ndata: %b\n\n" % msgspec.json.encode({"detail": end.refusal().detail})
         due = [event for event in map(LiveEvent, stored) if event.place <= until]
         yield b"".join(_message(event) for event in due if queue.wants(event))
         read += len(due)

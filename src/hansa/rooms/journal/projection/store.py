@@ -42,6 +42,8 @@ _NEWEST_BASELINE = """
 SELECT e.xid, e.data ->> 'position' AS position
 FROM journal_event e LEFT JOIN journal_emission_policy p USING (event_type)
 WHERE e.event_type = 'ProjectionSnapshot' AND NOT coalesce(p.skip_in_projection, false) AND e.xid >= $1
+  AND split_part(e.data ->> 'position', ':', 1)::bigint
+    > coalesce((SELECT max(last_xid) FROM journal_archive WHERE dropped_at IS NOT NULL), 0)
   AND e.event_type NOT IN ('LedgerBalanceChanged', 'TokensTransferred', 'TransactionFeeCollected')
 ORDER BY e.xid DESC, e.seq DESC LIMIT 1
 """
@@ -62,6 +64,8 @@ SELECT account, bucket, (sum(units) * $4)::bigint AS amount FROM (
   SELECT entry.account, entry.bucket, entry.delta FROM journal_event e CROSS JOIN LATERAL journal_entries(e) entry
   WHERE e.event_type = 'LedgerBalanceChanged' AND e.xid >= $2
     AND NOT pg_visible_in_snapshot(e.xid::text::xid8, $3::text::pg_snapshot)
+  UNION ALL
+  SELECT account, bucket, balance / $4 FROM journal_carried WHERE $1 = 0
 ) moved
 GROUP BY account, bucket HAVING sum(units) <> 0 ORDER BY account COLLATE "C", bucket COLLATE "C"
 """

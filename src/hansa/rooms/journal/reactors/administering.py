@@ -56,6 +56,11 @@ async def read_reactors(tx: Tx, reactors: Sequence[Reactor]) -> list[ReactorRead
     ]
 
 
+async def reactors_before(tx: Tx, reactors: Sequence[Reactor], xid: int) -> list[str]:
+    """The names of the reactors that have yet to see an event up to this position, or that set one aside."""
+    return await store.before(tx, {one.name: one.type_names for one in reactors}, xid)
+
+
 def _reading(
     reactor: Reactor, job: JobView | None, waiting: int, set_aside: tuple[int, Sequence[store.SetAside]]
 ) -> ReactorReading:

@@ -166,6 +166,20 @@ async def count_waiting(tx: Tx, types_of: Mapping[str, Sequence[str]], bound: in
     return {row["name"]: row["waiting"] for row in rows}
 
 
+async def before(tx: Tx, types_of: Mapping[str, Sequence[str]], xid: int) -> list[str]:
+    """The reactors that have yet to see an event up to this position, or that set one aside."""
+    found: list[str] = []
+    for name, types in types_of.items():
+        following = _next_of(types, columns="event.xid", place=("reactor.xid", "reactor.seq"))
+        statement = (
+            "SELECT $1 AS name WHERE EXISTS (SELECT FROM journal_reactor reactor"  # noqa: S608
+            f" CROSS JOIN LATERAL ({following}) event WHERE name = $1 AND event.xid <= {int(xid)})"
+            f" OR EXISTS (SELECT FROM journal_reactor_set_aside WHERE reactor = $1 AND xid <= {int(xid)})"
+        )
+        found += [row["name"] for row in await tx.fetch(_written(statement, name, types, 1))]
+    return found
+
+
 async def set_aside_by(tx: Tx, names: Sequence[str]) -> dict[str, tuple[int, list[SetAside]]]:
     """How many events each of these reactors gave up on, and the newest few of them."""
     counts = await tx.fetch(_COUNT_SET_ASIDE, names)

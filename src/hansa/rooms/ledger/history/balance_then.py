@@ -71,12 +71,15 @@ async def _is_past(tx: Tx, posting: store.Posting, timestamp: Moment, frame: str
     if not isinstance(timestamp, int):
         return posting.recorded_at <= timestamp
     sequence = await journal.sequence_of(tx, ledger_key(frame, posting.tx_id))
-    assert sequence is not None, f"transaction {posting.tx_id} has no event"
-    return sequence <= timestamp
+    # An event that was dropped has a lower number: `_require_past` refuses those up to the last one that was dropped.
+    return sequence is None or sequence <= timestamp
 
 
 async def _require_past(tx: Tx, timestamp: Moment) -> None:
     if isinstance(timestamp, int):
+        end = await journal.boundary(tx)
+        if end is not None and timestamp < end.sequence:
+            raise end.refusal()
         is_past = timestamp <= await journal.newest_sequence(tx)
     else:
         is_past = timestamp <= await clock.now(tx)
