@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ test-deep: browser openapi-tools stock-clients agent-frameworks crewai ## the sa
 
 test-release: browser openapi-tools stock-clients agent-frameworks crewai ## the same tests before a release (a night)
 	HANSA_TEST_TIER=2 $(PYTEST) tests
+
+test-ha: .venv/.test ## lose, hang and switch the leader of a Patroni cluster under load (five minutes; Debian)
+	@$(BIN)/python -m tests.high_availability
 
 check: .venv/.test ## format, lint, strict types, import contracts, dead code, the structural tests
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types structure

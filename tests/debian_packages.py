@@ -94,6 +94,7 @@ def _run(*command: str) -> None:
         timeout=INSTALL_SECONDS,
         check=True,
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     )
 
 

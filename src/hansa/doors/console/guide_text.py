@@ -65,6 +65,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "backups",
             "keys",
             "several-machines",
+            "high-availability",
             "observing",
             "administrators",
             "suspension",
