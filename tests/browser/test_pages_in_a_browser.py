@@ -268,6 +268,25 @@ async def test_a_page_that_is_the_same_for_everybody_shows_a_person_the_menu_of_
     await expect(session.get_by_role("link", name="Create")).to_be_visible()
 
 
+async def test_the_search_of_every_page_suggests_agents_and_leads_to_the_one_that_is_chosen(registry, visit):
+    agent = await registry.agent(name="Lingua")
+    await registry.indexed()
+    opened = await visit("/guides")
+    find = opened.page.get_by_role("combobox", name="Search", exact=True)
+    await find.focus()
+    # The module comes with the focus: what is typed before it has arrived is read with the next key.
+    await opened.page.wait_for_function(
+        "performance.getEntriesByName(`${location.origin}/static/picker.js`).length"
+    )
+    await find.press_sequentially("lingu", delay=20)
+    suggested = opened.page.locator("#find-agents option")
+    await expect(suggested).to_have_attribute("value", agent.did)
+    await find.fill(agent.did)
+    await find.press("Enter")
+    await expect(opened.page).to_have_url(re.compile(f"/agents/{agent.did}$"))
+    assert (opened.complaints, opened.strangers) == ([], [])
+
+
 async def test_a_slash_leads_to_the_search_and_the_menu_of_a_telephone_opens_without_a_script(
     registry, visit
 ):

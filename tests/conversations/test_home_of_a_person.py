@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 
+from hansa.rooms.ledger.history import portfolio
 from tests.browsing import BrowserOf, browser_of
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
 
@@ -88,6 +89,17 @@ async def test_the_line_of_thirty_days_ends_with_the_total_and_begins_with_that_
     assert [values[0], values[15], values[22], values[29]] == ["0", "0", "10000000000", "10000000000"]
     assert "Total balance, 30 days: 0 AVT on" in unescape(home.browser.text)
     assert int(values[30]) / 10**8 == float(await total_of(home))
+
+
+async def test_of_busy_agents_the_home_says_since_when_its_amounts_count(home, monkeypatch):
+    for _ in range(4):
+        await home.first.transfer(home.other, "1")
+    monkeypatch.setattr(portfolio, "POSTINGS_OF_ALL", 6)
+    monkeypatch.setattr(portfolio, "POSTINGS_LEAST", 3)
+    words = await home.words()
+    (since,) = set(re.findall(r"(?:Received|Paid) (since [-0-9]+ [:0-9]+ UTC)", words))
+    assert f"Received {since} 0 AVT Paid {since} 2.01 AVT" in words
+    assert f"Total balance {await total_of(home)} AVT" in words
 
 
 async def test_the_newest_movements_are_sentences_with_their_effect_on_the_total(home):

@@ -66,6 +66,7 @@ async def owner(registry: TestRegistry) -> Owner:
     return await Owner(registry, developer, await browser_of(registry, developer)).make()
 
 
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 PAGES = pytest.mark.parametrize("page", ["api-keys", "webhooks"])
 
 
@@ -111,9 +112,6 @@ async def test_an_undo_that_is_sent_twice_is_no_trouble(owner, page):
     assert await owner.is_there(page)
 
 
-SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
-
-
 async def test_a_key_comes_back_only_while_the_account_may_have_another_one(owner):
     restore = await owner.end("api-keys")
     for number in range(20):
@@ -125,6 +123,20 @@ async def test_a_key_comes_back_only_while_the_account_may_have_another_one(owne
     answer = await owner.browser.send(restore)
     assert answer.status_code == 409
     assert not await owner.is_there("api-keys")
+
+
+async def test_an_undo_and_a_new_key_at_the_same_moment_leave_no_more_keys_than_an_account_may_have(owner):
+    restore = await owner.end("api-keys")
+    form = dict(owner.browser.form(restore).fields)
+    for number in range(19):
+        await owner.registry.post("/auth/api-keys", json=f"Key {number}", headers=owner.developer.headers)
+    undone, made = await at_once(
+        owner.browser.http.post(restore, data=form, headers=SAME_ORIGIN),
+        owner.registry.post("/auth/api-keys", json="One more", headers=owner.developer.headers),
+    )
+    assert (undone.status_code, made.status_code) in {(303, 409), (409, 200)}
+    keys = (await owner.registry.get("/auth/api-keys?limit=100", headers=owner.developer.headers)).json()
+    assert sum(key["is_active"] for key in keys["items"]) == 20
 
 
 async def test_a_key_that_has_expired_meanwhile_stays_revoked(owner):
@@ -145,6 +157,20 @@ async def test_a_deleted_webhook_leaves_its_place_and_comes_back_only_to_a_free_
     await owner.browser.open("/account/webhooks")
     answer = await owner.browser.send(restore)
     assert (answer.status_code, await owner.is_there("webhooks")) == (409, False)
+
+
+async def test_an_undo_and_a_new_webhook_at_the_same_moment_share_no_place(owner):
+    restore = await owner.end("webhooks")
+    form = dict(owner.browser.form(restore).fields)
+    for _ in range(19):
+        await owner.registry.post("/developers/webhooks", json=HOOK, headers=owner.developer.headers)
+    undone, made = await at_once(
+        owner.browser.http.post(restore, data=form, headers=SAME_ORIGIN),
+        owner.registry.post("/developers/webhooks", json=HOOK, headers=owner.developer.headers),
+    )
+    assert (undone.status_code, made.status_code) in {(303, 409), (409, 201)}
+    hooks = (await owner.registry.get("/developers/webhooks", headers=owner.developer.headers)).json()
+    assert len(hooks["items"]) == 20
 
 
 async def test_a_deleted_webhook_receives_nothing_and_its_waiting_deliveries_go_on_after_the_undo(owner):

@@ -59,11 +59,13 @@ async def test_of_an_account_with_more_postings_than_are_read_the_days_begin_lat
     for _ in range(4):
         await agent.transfer(other, "1")
     assert (await read(purses, agent.did)).known_since is None
-    monkeypatch.setattr(portfolio, "POSTINGS_MAX", 3)
+    monkeypatch.setattr(portfolio, "POSTINGS_OF_ALL", 3)
+    monkeypatch.setattr(portfolio, "POSTINGS_LEAST", 3)
     held = await read(purses, agent.did)
     # The oldest posting that was read may be one of several of its transaction.
     assert [format_amount(one.net) for one in held.newest] == ["-1.005", "-1.005"]
-    assert held.known_since == held.newest[-1].recorded_at
+    assert held.known_since == held.cut_within(1) == held.newest[-1].recorded_at
+    assert shown(held.moved(7)) == ("0", "2.01")
     assert (format_amount(held.total), len(held.line(DAYS))) == ("95.98", 1)
 
 

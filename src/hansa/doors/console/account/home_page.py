@@ -117,8 +117,11 @@ class Home(msgspec.Struct, frozen=True):
         if self.portfolio is None or not self.portfolio.newest:
             return None
         line = self.portfolio.line(DAYS_OF_LINE)
+        is_whole = len(line) > DAYS_OF_LINE
         return Plot(
-            f"Total balance, {DAYS_OF_LINE} days",
+            f"Total balance, {DAYS_OF_LINE} days"
+            if is_whole
+            else f"Total balance since {line[0][0]:%Y-%m-%d}",
             [(f"{moment:%Y-%m-%d}", total) for moment, total in line],
             [f"{grouped(format_amount(total))} {currency}" for _, total in line],
             [moment.timestamp() for moment, _ in line],
@@ -161,6 +164,7 @@ async def show_home(person: SignedInPerson, request: Request, db: Db, settings: 
         currency=currency,
         plot=home.plot(currency),
         week=home.portfolio.moved(DAYS_OF_WEEK) if home.portfolio else None,
+        week_since=home.portfolio.cut_within(DAYS_OF_WEEK) if home.portfolio else None,
         must_accept_terms=people.must_accept_terms(home.person["terms"], settings),
     )
 

@@ -14,8 +14,10 @@ from hansa.rooms.ledger.accounts import Balance
 
 from . import store
 
-# Of each account so many of its newest postings are read.
-POSTINGS_MAX = 1000
+# So many of the newest postings are read in all, the same number of each account, so that a page costs little whatever
+# the accounts did; and at least so many of each.
+POSTINGS_OF_ALL = 3000
+POSTINGS_LEAST = 30
 
 
 class Movement(msgspec.Struct, frozen=True):
@@ -45,8 +47,13 @@ class Portfolio(msgspec.Struct, frozen=True):
         """Everything that the accounts hold."""
         return Minor(sum(one.liquid + one.staked + one.escrow for one in self.balances.values()))
 
+    def cut_within(self, days: int) -> datetime | None:
+        """The time before which nothing is known, where that lies within today and the days before, `days` in all."""
+        begins = datetime.combine(self._today - timedelta(days=days - 1), time(), UTC)
+        return self.known_since if self.known_since is not None and self.known_since > begins else None
+
     def moved(self, days: int) -> tuple[Minor, Minor]:
-        """Units received and paid today and on the days before, `days` in all."""
+        """Units received and paid today and on the days before, `days` in all; only those since `cut_within`, where that is a time."""
         first = self._today - timedelta(days=days - 1)
         counted = [amounts for day, amounts in self.days.items() if day >= first]
         return Minor(sum(received for received, _ in counted)), Minor(sum(paid for _, paid in counted))
@@ -71,7 +78,8 @@ class Portfolio(msgspec.Struct, frozen=True):
 
 async def read_portfolio(tx: Tx, dids: Sequence[str], *, days: int, newest: int) -> Portfolio:
     """The accounts of these agents together; `newest` is the number of transactions. An unknown DID has no balance."""
-    row = await store.holdings_of(tx, dids, postings_max=POSTINGS_MAX, days=days, newest=newest)
+    postings_max = max(POSTINGS_OF_ALL // max(len(dids), 1), POSTINGS_LEAST)
+    row = await store.holdings_of(tx, dids, postings_max=postings_max, days=days, newest=newest)
     balances = msgspec.json.decode(row["balances"] or "[]", type=list[tuple[str, int, int, int]])
     by_day = msgspec.json.decode(row["days"] or "[]", type=list[tuple[date, int, int]])
     movements = msgspec.json.decode(row["newest"] or "[]", type=list[tuple[int, int, datetime]])
