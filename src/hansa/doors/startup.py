@@ -43,7 +43,7 @@ from hansa.foundation.plumbing.storage.embedded import (
     require_cluster,
     running_dsn,
 )
-from hansa.foundation.plumbing.storage.migrate import Migrated, has_schema, migrate
+from hansa.foundation.plumbing.storage.migrate import Migrated, has_schema, migrate, require_known_schema
 from hansa.foundation.plumbing.storage.poolers import settings_not_in_effect
 from hansa.foundation.plumbing.storage.positions import is_settled, settle_positions
 from hansa.foundation.values.errors import Unavailable
@@ -264,7 +264,7 @@ def make_missing_keys(settings: Settings) -> None:
 
 
 async def require_own_database(settings: Settings, dsn: str) -> None:
-    """Raises: DatabaseOfAnother, BadKey, Unavailable. Makes no key and changes nothing, whatever the schema."""
+    """Raises: DatabaseOfAnother, BadKey, Unavailable. Makes no key and changes nothing."""
     await require_reachable(dsn, settings.database_variable)
     database = Database(dsn, pool_size=1)
     await database.open()
@@ -274,6 +274,7 @@ async def require_own_database(settings: Settings, dsn: str) -> None:
             require_founded(settings, address_of(dsn))
     finally:
         await database.close()
+    await require_known_schema(dsn)
 
 
 async def _prepare(dsn: str, settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 - Migrations go forward only. Both are applied at start, under one lock, so that several processes may start together.
 - The first migration is the baseline, a page of SQL for each room. A database at the last of the migrations before it is
-  stamped; an older one is refused.
+  stamped; an older one is refused, and so is one of a newer version.
 - A migration never calls a function of an SQL file: on an empty database every migration runs before the first file.
 """
 
@@ -68,8 +68,8 @@ async def migrate(
     `FORMER_CHAIN_END` has the tables of the baseline. SQL files (those of this version unless given) are applied to the
     newest schema only: the tables that they name may be missing from an older one.
 
-    Raises: Unavailable when the schema is from before the baseline, the role may not change it, or an SQL file cannot be
-    applied.
+    Raises: Unavailable when the schema is from before the baseline or unknown to this version, the role may not change it, or an
+    SQL file cannot be applied.
     """
     required_schema = BASELINE if schema == FORMER_CHAIN_END else schema or newest_schema()
     files: Sequence[SqlFile] | None = None
@@ -124,6 +124,11 @@ def renamed_sequences() -> dict[str, str]:
     return dict(_RENAMED_SEQUENCE.findall(_stamp()))
 
 
+async def require_known_schema(dsn: str) -> None:
+    """Raises: Unavailable when this version cannot bring the schema up to date: it is older than the baseline, or newer."""
+    _require_known(await present_schema(dsn), dsn)
+
+
 async def present_schema(dsn: str) -> str | None:
     """The number of the last migration that was applied; None before the first."""
     connection, _ = await connect_to_writer(dsn)
@@ -133,20 +138,26 @@ async def present_schema(dsn: str) -> str | None:
         await connection.close()
 
 
+def _require_known(version: str | None, dsn: str) -> None:
+    if version is None or version in known_schemas():
+        return
+    found = f"the schema of the database at {address_of(dsn)} is {version}"
+    if is_before_baseline(version):
+        raise Unavailable(
+            f"{found}, which is older than {FORMER_CHAIN_END}:"
+            f" start the registry once with commit {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, then with this version"
+        )
+    # The number of a schema says nothing about its age: migrations may follow each other in another order.
+    raise Unavailable(
+        f"{found}, which this version does not know; it needs {newest_schema()}: install the version of hansa that wrote it"
+    )
+
+
 async def _is_current(dsn: str, schema: str, files: Sequence[SqlFile] | None) -> bool:
     connection, _ = await connect_to_writer(dsn)
     try:
         version = await _version(connection)
-        if version is not None and is_before_baseline(version):
-            raise Unavailable(
-                f"the schema of the database at {address_of(dsn)} is {version}, which is older than {FORMER_CHAIN_END}:"
-                f" start the registry once with commit {LAST_COMMIT_OF_FORMER_CHAIN} of Hansa, then with this version"
-            )
-        if version is not None and version not in known_schemas():
-            raise Unavailable(
-                f"the schema of the database at {address_of(dsn)} is {version}, which this version of Hansa does not know:"
-                " install the version that wrote it"
-            )
+        _require_known(version, dsn)
         if version != schema:
             return False
         if files is None:
