@@ -59,6 +59,16 @@ async def test_a_chain_of_named_proxies_is_followed_to_the_first_that_is_not_nam
     assert await statuses(registry, chains) == [401] * LOGINS + [429]
 
 
+async def test_a_named_network_has_proxies_alone_and_an_address_beside_it_is_a_client(
+    start_registry: StartRegistry,
+):
+    registry = await start_registry(trusted_proxies=["127.0.0.0/8", "192.0.2.0/24", "2001:db8::/32"])
+    chains = [f"198.51.100.{number}, 203.0.113.7, 192.0.2.{number}" for number in range(LOGINS)]
+    chains.append("198.51.100.99, 203.0.113.7, 2001:db8:1::1, ::ffff:192.0.2.9")
+    assert await statuses(registry, chains) == [401] * LOGINS + [429]
+    assert await statuses(registry, ["203.0.113.7, 192.0.3.1"]) == [401]
+
+
 async def test_an_address_in_several_header_lines_is_read_like_one_line(registry: TestRegistry):
     codes = []
     for number in range(LOGINS + 1):

@@ -43,6 +43,8 @@ REFUSED = [
     ("AGENT_RBAC_MODE", "strict", "'off', 'shadow' or 'enforce'"),
     ("AGENT_RBAC_DEFAULT_ROLES", "trader,king", "some of trader, client, staker, governor, service-provider"),
     ("TRUSTED_PROXIES", "proxy.example", "IPv4 or IPv6 addresses"),
+    ("TRUSTED_PROXIES", "10.1.2.3/16", "networks such as 10.1.0.0/16"),
+    ("TRUSTED_PROXIES", "0.0.0.0/0", "networks such as 10.1.0.0/16"),
     ("OUTGOING_ALLOW_HOSTS", "cards.local", "host:port pairs"),
     ("OUTGOING_ALLOW_HOSTS", "::1:8080", "brackets around a host with colons"),
     ("ACCESS_TOKEN_EXPIRE_MINUTES", "0", "greater than or equal to 1"),

@@ -11,6 +11,7 @@ import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.web.limits import network_of
+from hansa.foundation.plumbing.web.trusted_proxies import is_proxy
 
 # A socket costs more than a connection that asks for something now and then: its handshake, its frames, each event.
 CONNECTIONS_PER_SOCKET = 5
@@ -57,7 +58,7 @@ class AddressCounts:
     def enter(self, host: str) -> "Place | None":
         """Count one more connection of this address; None when it has as many as it may have."""
         address = network_of(host)
-        if host in self._exempt or address in self._exempt:
+        if is_proxy(host, self._exempt) or address in self._exempt:
             return Place(self, None)
         count = self._counts.get(address, 0)
         if count >= self._connections_max:

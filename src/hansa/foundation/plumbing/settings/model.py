@@ -19,7 +19,7 @@ from .values import (
     SmtpUrl,
     Url,
     Words,
-    addresses,
+    addresses_and_networks,
     bracketed,
     contact,
     directory,
@@ -155,7 +155,7 @@ class Settings(FederationSettings, BaseSettings):
     card_liveness_interval_seconds: int = Field(default=900, ge=0, le=604_800)
 
     connections_per_address: int = Field(default=1000, ge=1, le=1_000_000)
-    trusted_proxies: Annotated[Words, AfterValidator(addresses)] = []
+    trusted_proxies: Annotated[Words, AfterValidator(addresses_and_networks)] = []
     federation_port: int | None = Field(default=None, ge=1, le=65535)
     federation_base_url: FederationUrl | None = None
     federation_sync_interval_seconds: int = Field(default=300, ge=1, le=604_800)

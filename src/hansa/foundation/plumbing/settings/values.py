@@ -3,7 +3,7 @@
 import re
 from email.headerregistry import AddressHeader
 from email.message import EmailMessage
-from ipaddress import ip_address
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, parse_qs, urlsplit
@@ -208,12 +208,14 @@ def words(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
-def addresses(values: list[str]) -> list[str]:
+def addresses_and_networks(values: list[str]) -> list[str]:
     for value in values:
         try:
-            ip_address(value)
+            is_everybody = ip_network(value).prefixlen == 0
         except ValueError:
-            raise ValueError("IPv4 or IPv6 addresses, separated by commas") from None
+            is_everybody = True
+        if is_everybody:
+            raise ValueError("IPv4 or IPv6 addresses, or networks such as 10.1.0.0/16, separated by commas")
     return values
 
 

@@ -17,6 +17,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 from fastapi import Request
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
+from hansa.foundation.plumbing.web.trusted_proxies import is_proxy
 from hansa.foundation.values.errors import Unauthorized
 
 RFC_9440_HEADER = "Client-Cert"
@@ -31,7 +32,8 @@ def presented_certificate(request: Request) -> x509.Certificate | None:
     tls = request.scope.get("extensions", {}).get("tls")
     if tls is not None:
         return _of_connection(tls["client_cert_chain"][0])
-    if request.client is None or request.client.host not in runtime_of(request).settings.trusted_proxies:
+    proxies = runtime_of(request).settings.trusted_proxies
+    if request.client is None or not is_proxy(request.client.host, proxies):
         return None
     standard, nginx = request.headers.getlist(RFC_9440_HEADER), request.headers.getlist(NGINX_HEADER)
     # nginx sends the header empty where a client showed nothing.

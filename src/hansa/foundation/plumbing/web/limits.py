@@ -21,6 +21,7 @@ from hansa.foundation.plumbing.process.runtime import Slot, runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
+from hansa.foundation.plumbing.web.trusted_proxies import is_proxy
 from hansa.foundation.values.errors import TooManyRequests
 
 WINDOW_SECONDS = 60
@@ -161,7 +162,7 @@ def _address_of(request: HTTPConnection) -> str:
     proxies = runtime_of(request).settings.trusted_proxies
     address = request.client.host if request.client else "unknown"
     hops = [hop.strip() for value in request.headers.getlist("x-forwarded-for") for hop in value.split(",")]
-    while address in proxies and hops:
+    while hops and is_proxy(address, proxies):
         address = hops.pop()
     return address
 
