@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format map events synchronous client-wheel pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format map events synchronous client-wheel release image-test pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -64,8 +64,8 @@ types: .venv/.test
 	$(BIN)/mypy
 
 style: .venv/.test
-	$(BIN)/ruff format --check src tests bench migrations
-	$(BIN)/ruff check src tests bench migrations
+	$(BIN)/ruff format --check src tests bench migrations deploy
+	$(BIN)/ruff check src tests bench migrations deploy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 
@@ -73,8 +73,8 @@ structure: style
 	$(PYTEST) -q tests/house
 
 format: .venv/.test ## rewrite the code in the house format
-	$(BIN)/ruff format src tests bench migrations
-	$(BIN)/ruff check --fix src tests bench migrations
+	$(BIN)/ruff format src tests bench migrations deploy
+	$(BIN)/ruff check --fix src tests bench migrations deploy
 
 map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reacts
 	$(BIN)/hansa map --write docs/map.md
@@ -85,9 +85,17 @@ events: setup ## rewrite docs/events/*.json: the JSON Schema of each event type
 synchronous: .venv/.test ## rewrite the synchronous client from the asynchronous one
 	@$(BIN)/python -m tests.house.synchronous
 
-client-wheel: setup ## build the distribution hansa-client into dist/
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./client
-	@ls dist/hansa_client-*.whl
+client-wheel: setup ## build the distributions hansa-client and hansa-verify, on which it depends, into dist/
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./client ./verify
+	@ls dist/hansa_client-*.whl dist/hansa_verify-*.whl
+
+release: setup ## build the files of a release into dist/: wheels, sdists, constraints.txt, SBOM, checksums
+	@$(BIN)/python -m tests.packages.tools
+	@$(BIN)/python deploy/release.py dist .venv/deployment/python/bin/cyclonedx-py
+	@ls dist
+
+image-test: .venv/.test ## build the image by Buildah, start it read-only and ask it; needs root and Debian
+	@$(BIN)/python -m tests.packages.image
 
 pictures: browser ## take the pictures of the README and of the guides anew
 	$(BIN)/python -m tests.browser.pictures
@@ -102,7 +110,7 @@ bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse; do \
+	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse deployment; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache
@@ -112,7 +120,7 @@ clean: ## remove the environment and every cache
 SET_UP = command -v $(PYTHON) >/dev/null || { echo "Hansa needs Python 3.11 or later; $(PYTHON) is not found."; exit 1; }; \
   $(PYTHON) requirements/set_up.py
 
-.venv/.service: requirements/service.txt requirements/build.txt requirements/set_up.py pyproject.toml
+.venv/.service: requirements/service.txt requirements/build.txt requirements/set_up.py pyproject.toml client/pyproject.toml verify/pyproject.toml
 	@$(SET_UP) service && touch $@
 
 .venv/.test: .venv/.service requirements/test.txt

@@ -23,7 +23,9 @@ LOCKED = ["--require-hashes", "--no-deps"]
 STEPS = {
     "service": [
         LOCKED + ["-r", "requirements/service.txt", "-r", "requirements/build.txt"],
+        # First: an older installation of it, which is removed here, had the program of the client.
         ["--no-deps", "--no-build-isolation", "-e", "."],
+        ["--no-deps", "--no-build-isolation", "-e", "./verify", "-e", "./client"],
     ],
     "test": [LOCKED + ["-r", "requirements/test.txt"]],
 }

@@ -47,6 +47,9 @@ LONG = [
     "house/test_workers_of_tests.py",
     "neighbours/test_restored_awards.py",
     "openapi/test_generated_client.py",
+    "packages/test_builds.py",
+    "packages/test_chart.py",
+    "packages/test_deployment_files.py",
     "stock_clients/test_wallet_payers.py",
     "verifier/test_forging_cost.py",
 ]

@@ -91,7 +91,13 @@ class PinnedTools:
             "--disable-pip-version-check",
         ]
         locked = ["--no-compile", "--require-hashes", "--no-deps", "-r", self._locks[0]]
-        subprocess.run([*pip, *locked], check=True, timeout=LIMIT_SECONDS)
+        done = subprocess.run(
+            [*pip, *locked], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        )
+        if done.returncode:
+            sys.exit(
+                f"{self.description}: pip could not install them (check the network, HTTPS_PROXY and PIP_INDEX_URL): {_last_line(done.stderr)}"
+            )
         if self.source:
             self._install_for_node(self.source)
 
@@ -108,4 +114,4 @@ class PinnedTools:
 
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if "complete log" not in line and line.strip()]
-    return lines[-1] if lines else "npm printed nothing"
+    return lines[-1] if lines else "it printed nothing"

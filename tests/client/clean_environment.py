@@ -17,14 +17,20 @@ METADATA = ROOT / "client" / "pyproject.toml"
 INSTALLED = Path(sysconfig.get_path("purelib"))
 
 
+# Made from the checkout; here they are links to it.
+OWN = {"hansa-client": "client", "hansa-verify": "verify"}
+
 # Their frameworks have environments of their own: tests/agent_frameworks.
 OF_FRAMEWORKS = frozenset({"crewai", "langchain", "openai-agents", "pydantic-ai"})
 
 
 def declared() -> list[Requirement]:
-    """Return the requirements of the client's distribution."""
-    project = tomllib.loads(METADATA.read_text())["project"]
-    return [Requirement(one) for one in project["dependencies"]]
+    """Return the requirements of the client's distribution from elsewhere."""
+    projects = [
+        tomllib.loads((ROOT / name / "pyproject.toml").read_text())["project"] for name in OWN.values()
+    ]
+    wanted = [Requirement(one) for project in projects for one in project["dependencies"]]
+    return list(dict.fromkeys(one for one in wanted if one.name not in OWN))
 
 
 def extras(*names: str) -> list[Requirement]:
@@ -39,17 +45,28 @@ def make(directory: Path, *more: Requirement) -> Path:
     programs = make_with_dependencies(directory, *more)
     wheels = directory / "wheels"
     # Without isolation: what builds it is installed here.
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT / "client"))
-    (wheel,) = wheels.glob("hansa_client-*.whl")
-    pip("--python", str(programs / "python"), "install", "--no-deps", "--no-index", str(wheel))
+    sources = [str(ROOT / name) for name in OWN.values()]
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), *sources)
+    add_wheels(programs, *wheels.glob("*.whl"))
     return programs
+
+
+def add_wheels(programs: Path, *wheels: Path) -> None:
+    """Install wheels into an environment that has what they need."""
+    assert wheels
+    pip("--python", str(programs / "python"), "install", "--no-deps", "--no-index", *map(str, wheels))
 
 
 def make_with_dependencies(directory: Path, *more: Requirement) -> Path:
     """The environment without the client's own distribution; returns its directory of programs."""
+    return make_of(directory, [*declared(), *more])
+
+
+def make_of(directory: Path, wanted: list[Requirement]) -> Path:
+    """An environment of these distributions and of what they need, without our own; returns its directory of programs."""
     venv.create(directory, symlinks=True)
     (site,) = directory.glob("lib/python*/site-packages")
-    for name in sorted(_closure([*declared(), *more])):
+    for name in sorted(_closure(wanted)):
         for entry in _entries(name):
             target = site / entry
             if not target.exists():
@@ -63,7 +80,7 @@ def _closure(wanted: list[Requirement]) -> set[str]:
     seen: set[tuple[str, frozenset[str]]] = set()
     while waiting:
         name, extras = waiting.pop()
-        if (name, extras) in seen:
+        if (name, extras) in seen or name in OWN:
             continue
         seen.add((name, extras))
         try:

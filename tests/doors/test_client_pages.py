@@ -12,22 +12,24 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from hansa.doors.console.client_pages import client_wheel
-from tests.client.clean_environment import METADATA, declared, make_with_dependencies, pip
+from hansa.doors.console.client_pages import client_wheels
+from tests.client.clean_environment import OWN, ROOT, make_with_dependencies, pip
 from tests.doors.pages_read import ReadPage
 from tests.registry import StartRegistry, TestRegistry
 
 
-async def test_the_page_states_the_digest_of_the_wheel_that_it_links(registry: TestRegistry):
+async def test_the_page_states_the_digest_of_each_wheel_that_it_links(registry: TestRegistry):
     page = await registry.http.get("/client/")
-    (address,) = [one for one in ReadPage(page.text).addresses if "#sha256=" in one]
-    path, _, digest = address.partition("#sha256=")
-    wheel = await registry.http.get(path)
-    assert (wheel.status_code, wheel.headers["content-type"]) == (200, "application/octet-stream")
-    assert hashlib.sha256(wheel.content).hexdigest() == digest
-    assert f"<code>{digest}</code>" in page.text
-    stated = await registry.http.get(f"{path}.sha256")
-    assert stated.text == f"{digest}  {path.rpartition('/')[2]}\n"
+    addresses = [one for one in ReadPage(page.text).addresses if "#sha256=" in one]
+    assert len(addresses) == len(client_wheels()) == 2
+    for address in addresses:
+        path, _, digest = address.partition("#sha256=")
+        wheel = await registry.http.get(path)
+        assert (wheel.status_code, wheel.headers["content-type"]) == (200, "application/octet-stream")
+        assert hashlib.sha256(wheel.content).hexdigest() == digest
+        assert f"<code>{digest}</code>" in page.text
+        stated = await registry.http.get(f"{path}.sha256")
+        assert stated.text == f"{digest}  {path.rpartition('/')[2]}\n"
 
 
 async def test_another_file_is_unknown(registry: TestRegistry):
@@ -37,30 +39,35 @@ async def test_another_file_is_unknown(registry: TestRegistry):
 
 async def test_the_commands_name_the_address_of_the_registry(start_registry: StartRegistry):
     registry = await start_registry(public_base_url="https://registry.example.org")
-    wheel = client_wheel().name
     page = (await registry.http.get("/client/")).text
-    assert f"pip install https://registry.example.org/client/{wheel}" in page
     guide = (await registry.http.get("/guides/client")).text
-    assert f"https://registry.example.org}}/client/{wheel}" in guide
+    for wheel in client_wheels():
+        assert f" https://registry.example.org/client/{wheel.name}" in page
+        assert f"https://registry.example.org}}/client/{wheel.name}" in guide
 
 
-def test_the_wheel_has_the_same_bytes_each_time():
-    first = client_wheel()
-    client_wheel.cache_clear()
-    assert client_wheel() == first
+def test_the_wheels_have_the_same_bytes_each_time():
+    first = client_wheels()
+    client_wheels.cache_clear()
+    assert client_wheels() == first
 
 
-def test_its_metadata_is_that_of_the_distribution():
-    archive = zipfile.ZipFile(io.BytesIO(client_wheel().content))
+@pytest.mark.parametrize(("place", "directory"), enumerate(OWN.values()))
+def test_the_metadata_is_that_of_the_distribution(place: int, directory: str):
+    archive = zipfile.ZipFile(io.BytesIO(client_wheels()[place].content))
     (name,) = [one for one in archive.namelist() if one.endswith("/METADATA")]
     stated = Parser().parsestr(archive.read(name).decode())
-    project = tomllib.loads(METADATA.read_text())["project"]
+    project = tomllib.loads((ROOT / directory / "pyproject.toml").read_text())["project"]
     assert (stated["Name"], stated["Version"]) == (project["name"], project["version"])
     requirements = [Requirement(one) for one in stated.get_all("Requires-Dist") or []]
-    assert [one for one in requirements if one.marker is None] == declared()
-    optional = sum(len(one) for one in project["optional-dependencies"].values())
-    assert len(requirements) == len(declared()) + optional
-    assert stated.get_all("Provides-Extra") == list(project["optional-dependencies"])
+    wanted = [Requirement(one) for one in project["dependencies"]]
+    assert [one for one in requirements if one.marker is None] == wanted
+    extras = project.get("optional-dependencies", {})
+    assert len(requirements) == len(wanted) + sum(map(len, extras.values()))
+    assert (stated.get_all("Provides-Extra") or []) == list(extras)
+    assert {name.partition("/")[0].partition("-")[0] for name in archive.namelist()} == {
+        project["name"].replace("-", "_")
+    }
     assert archive.testzip() is None
 
 
@@ -72,7 +79,9 @@ async def test_pip_installs_it_from_the_registry_and_its_command_works(
     async with registry.listening() as place:
         page = f"http://{place}/client/"
         wanted = (
-            ("hansa-client", "--find-links", page) if by == "find-links" else (page + client_wheel().name,)
+            (*OWN, "--find-links", page)
+            if by == "find-links"
+            else tuple(page + wheel.name for wheel in client_wheels())
         )
         install = ("--python", str(programs / "python"), "install", "--no-deps", "--no-index", *wanted)
         await asyncio.to_thread(pip, *install)

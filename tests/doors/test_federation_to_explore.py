@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "deploy" / "federation" / "compose.yaml"
-DOCKERFILE = ROOT / "deploy" / "Dockerfile"
+CONTAINERFILE = ROOT / "deploy" / "Containerfile"
 GUIDE = (ROOT / "docs" / "guides" / "run-a-federation.md").read_text()
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
 
@@ -51,12 +51,12 @@ def test_the_image_is_built_from_files_that_exist():
     build = next(iter(SERVICES.values()))["build"]
     context = (COMPOSE.parent / build["context"]).resolve()
     assert context == ROOT
-    assert context / build["dockerfile"] == DOCKERFILE
-    copied = re.findall(r"^COPY (.+) \S+$", DOCKERFILE.read_text(), re.MULTILINE)
+    assert context / build["dockerfile"] == CONTAINERFILE
+    copied = re.findall(r"^COPY (.+) \S+$", CONTAINERFILE.read_text(), re.MULTILINE)
     assert copied
     for source in " ".join(copied).split():
         assert (context / source).exists(), source
-    assert "VOLUME /data" in DOCKERFILE.read_text()
+    assert "VOLUME /data" in CONTAINERFILE.read_text()
 
 
 def test_a_service_that_uses_the_network_of_another_is_restarted_with_it():

@@ -15,7 +15,7 @@ import httpx2
 import pyotp
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.doors.console.client_pages import client_wheel
+from hansa.doors.console.client_pages import client_wheels
 from hansa.doors.mcp import PROTOCOL
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.storage.database import Tx
@@ -238,7 +238,7 @@ def _name_in(operation: str, stage: Stage) -> str:
         "GET /docs/operations/{name}/run": "transfer_units",
         "POST /docs/operations/{name}/run": "list_contracts_of_agent",
         "GET /guides/{name}": "webhooks",
-        "GET /client/{name}": client_wheel().name,
+        "GET /client/{name}": client_wheels()[0].name,
     }
     return names.get(operation, "enforcement: blocklist")
 

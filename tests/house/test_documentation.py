@@ -19,7 +19,7 @@ TERSE = (
 FINDING_YOUR_WAY = ROOT / "docs" / "finding-your-way.md"
 
 # Addresses of the machine, of other programs and of pages in the documents.
-NO_ROUTES_OF_OURS = ("/etc/", "/srv/", "/tmp/", "/dev/", "/static", "/usr/", "/proc/")
+NO_ROUTES_OF_OURS = ("/etc/", "/srv/", "/opt/", "/data", "/tmp/", "/dev/", "/static", "/usr/", "/proc/")
 # A sentence of these documents begins with a noun, a verb or its article.
 _FIRST_WORD = re.compile(
     r"(?:^|[.:] |\*\* |^ *--? )(What|Who|Whoever|Which|Whether|Where|As|Of)\b", re.MULTILINE

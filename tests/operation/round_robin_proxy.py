@@ -15,6 +15,7 @@ class RoundRobinProxy:
     def __init__(self, backends: list[str]) -> None:
         self._backends = [(parts.hostname, parts.port) for parts in map(urlsplit, backends)]
         self._next = 0
+        self._clients: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
         self.url = ""
 
@@ -29,12 +30,21 @@ class RoundRobinProxy:
         assert self._server is not None
         self._server.close()
 
+    def close_connections(self) -> None:
+        """Close the connections of all clients: each connects anew, to the next backend in turn."""
+        for client in tuple(self._clients):
+            client.close()
+
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         backend = await self._connected()
         if backend is None:
             writer.close()
             return
-        await asyncio.gather(_copy(reader, backend[1]), _copy(backend[0], writer))
+        self._clients.add(writer)
+        try:
+            await asyncio.gather(_copy(reader, backend[1]), _copy(backend[0], writer))
+        finally:
+            self._clients.discard(writer)
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         for _ in self._backends:

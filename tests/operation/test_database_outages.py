@@ -25,7 +25,7 @@ from tests.operation.registry_process import (
     until_async,
 )
 
-DOCKERFILE = Path(__file__).parents[2] / "deploy" / "Dockerfile"
+CONTAINERFILE = Path(__file__).parents[2] / "deploy" / "Containerfile"
 CALLERS = 20
 PATHS = ("/api/v1/public/supply-invariant", "/api/v1/agent-cards/")
 
@@ -145,7 +145,7 @@ async def test_the_health_check_of_the_image_passes_while_the_database_is_away_a
 
 async def health_check(registry: RegistryProcess) -> int:
     """The code of the command that the image states, as its container runs it."""
-    (command,) = re.findall(r"^HEALTHCHECK .*\\\n  CMD (\[.*\])$", DOCKERFILE.read_text(), re.MULTILINE)
+    (command,) = re.findall(r"^HEALTHCHECK .*\\\n  CMD (\[.*\])$", CONTAINERFILE.read_text(), re.MULTILINE)
     check = await asyncio.create_subprocess_exec(
         *(sys.executable, *json.loads(command)[1:]),
         env={"PORT": str(urlsplit(registry.url).port)},

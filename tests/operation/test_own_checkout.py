@@ -38,6 +38,8 @@ CLONED = (
     "LICENSE",
     "pyproject.toml",
     "requirements",
+    "client",
+    "verify",
     "src",
     "migrations",
     "docs",
@@ -123,7 +125,9 @@ def clone(folder: Path) -> None:
     folder.mkdir()
     for name in CLONED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             shutil.copy(ROOT / name, folder)
     for path in (folder, *folder.rglob("*")):

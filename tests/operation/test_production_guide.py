@@ -1,8 +1,6 @@
 """The guide of production as it stands: its settings, its service of systemd, its nginx, its role of PostgreSQL."""
 
 import asyncio
-import configparser
-import json
 import re
 import shlex
 from collections.abc import AsyncIterator
@@ -17,12 +15,11 @@ from uuid import uuid4
 import asyncpg
 import httpx2
 import pytest
-from typer.main import get_command
 
-from hansa.doors.commands.program import app
 from hansa.foundation.plumbing.settings import Settings
 from tests.operation.nginx import proxying
 from tests.operation.registry_process import RegistryProcess, free_port, until
+from tests.operation.test_systemd import UNITS, service_of
 from tests.outside import Authority
 from tests.registry import PASSWORD, text_of
 
@@ -155,24 +152,9 @@ def test_every_variable_of_the_guide_is_a_setting():
     assert set(stated_settings()) - known == set()
 
 
-def test_the_service_of_systemd_runs_a_command_that_exists_where_it_may_write():
-    unit = configparser.RawConfigParser(strict=True)
-    unit.optionxform = str
-    unit.read_string(block("ini"))
-    service = dict(unit["Service"])
-    program, command, *arguments = shlex.split(service["ExecStart"])
-    assert program.endswith("/bin/hansa")
-    serve = get_command(app).commands[command]
-    options = {name for parameter in (*get_command(app).params, *serve.params) for name in parameter.opts}
-    assert {one for one in arguments if one.startswith("--")} <= options
-    assert service["ReadWritePaths"] == arguments[arguments.index("--data-dir") + 1]
+def test_the_guide_installs_each_unit_and_reads_the_settings_file_that_the_service_reads():
+    installed = re.findall(r"deploy/systemd/([\w.-]+)", GUIDE)
+    assert {*installed} >= {file.name for file in UNITS.iterdir()} - {"hansa.sysusers"}
+    assert all((UNITS / name).is_file() for name in installed)
+    arguments = shlex.split(service_of("hansa.service")["ExecStart"])
     assert arguments[arguments.index("--config") + 1] in GUIDE.partition("```properties")[0]
-
-
-def test_the_container_runs_commands_that_exist():
-    commands = [json.loads(one) for one in re.findall(r"CMD (\[.*\])$", block("dockerfile"), re.MULTILINE)]
-    shown = get_command(app).commands
-    assert [command[1] for command in commands] == ["status", "serve"]
-    for _, command, *arguments in commands:
-        options = {name for parameter in shown[command].params for name in parameter.opts}
-        assert {one for one in arguments if one.startswith("--")} <= options

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from configparser import RawConfigParser
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,8 @@ from tests.operation.registry_process import (
     free_port,
     launch,
 )
-from tests.operation.test_production_guide import GUIDE, block, database_of_guide, stated_settings
+from tests.operation.test_production_guide import GUIDE, database_of_guide, stated_settings
+from tests.operation.test_systemd import service_of
 
 CONSOLE = re.compile(r"^\$ (.*)$", re.MULTILINE)
 ACCOUNT = re.compile(r"(?<= )registry(?= |$)")
@@ -148,10 +148,9 @@ class GuidesService(RegistryProcess):
         self._machine, self._port = machine, port
 
     async def start_without_waiting(self) -> None:
-        unit = RawConfigParser(strict=True)
-        unit.read_string(block("ini"))
-        _, *arguments = shlex.split(self._machine.meant(unit["Service"]["ExecStart"]))
-        assert unit["Service"]["User"] == "registry"
+        unit = service_of("hansa.service")
+        _, *arguments = shlex.split(self._machine.meant(unit["ExecStart"]))
+        assert unit["User"] == "registry"
         arguments[arguments.index("--port") + 1] = str(self._port)
         with self.log.open("ab") as log:
             self._process = await launch(

@@ -19,7 +19,7 @@ from tests.properties.scale import TIER, by_tier
 ROOT = Path(__file__).parents[2]
 PROJECT = """
 [project]
-name = "tiny"
+name = "NAME"
 version = "1"
 [build-system]
 requires = []
@@ -31,11 +31,11 @@ BACKEND = """
 import zipfile
 
 def build_editable(directory, config_settings=None, metadata_directory=None):
-    with zipfile.ZipFile(f"{directory}/tiny-1-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("tiny-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n")
-        wheel.writestr("tiny-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
-        wheel.writestr("tiny-1.dist-info/RECORD", "")
-    return "tiny-1-py3-none-any.whl"
+    with zipfile.ZipFile(f"{directory}/NAME-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("NAME-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: NAME\\nVersion: 1\\n")
+        wheel.writestr("NAME-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("NAME-1.dist-info/RECORD", "")
+    return "NAME-1-py3-none-any.whl"
 """
 WANTED = "nothing-of-that-name==1 --hash=sha256:" + "0" * 64 + "\n"
 WITHOUT_AN_INDEX = [{"PIP_INDEX_URL": "http://127.0.0.1:1/"}, {"PIP_NO_INDEX": "1"}]
@@ -79,8 +79,10 @@ def make_checkout(folder: Path) -> Path:
     shutil.copy(ROOT / "requirements" / "set_up.py", folder / "requirements")
     for name in ("service", "build", "test"):
         (folder / "requirements" / f"{name}.txt").touch()
-    (folder / "pyproject.toml").write_text(PROJECT)
-    (folder / "backend.py").write_text(BACKEND)
+    for place, name in {".": "tiny", "client": "tinyclient", "verify": "tinyverifier"}.items():
+        (folder / place).mkdir(exist_ok=True)
+        (folder / place / "pyproject.toml").write_text(PROJECT.replace("NAME", name))
+        (folder / place / "backend.py").write_text(BACKEND.replace("NAME", name))
     return folder
 
 

@@ -1,10 +1,11 @@
-"""The client for users of this registry: its wheel, and a page that states its digest and how to install it.
+"""The client for users of this registry: its wheels, and a page that states their digests and how to install them.
 
-The distribution hansa-client as this process has it installed: its wheel is made in memory, with the same bytes at every registry of this version.
+The distributions hansa-client and hansa-verify, on which it depends, as this process has them installed: the wheels are made in memory, with
+the same bytes at every registry of this version.
 
 - The files are those of the packages `hansa_client` and `hansa_verify` beside this one, in the order of their names; nothing is compiled or downloaded.
 - Entries are stored without compression and bear one fixed date, so that no library decides a byte.
-- Its metadata is that of `client/pyproject.toml`, which the distribution hansa contains.
+- The metadata is that of `client/pyproject.toml` and `verify/pyproject.toml`, which the distribution hansa contains.
 """
 
 import asyncio
@@ -38,7 +39,8 @@ router = APIRouter(
     dependencies=[Depends(within_read_limit)],
 )
 
-PACKAGES = ("hansa_client", "hansa_verify")
+# Directory of the metadata of each distribution, and its package.
+DISTRIBUTIONS = {"client": "hansa_client", "verify": "hansa_verify"}
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -52,20 +54,20 @@ class ClientFileUnknown(NotFound):
 
 @router.get("/client/")
 async def show_client(_: Public, request: Request) -> HTMLResponse:
-    """The client: its wheel with the SHA-256, which `pip install --find-links` reads, and how to install it."""
-    wheel = await asyncio.to_thread(client_wheel)
-    return page(request, "client.html", wheel=wheel, base_url=runtime_of(request).settings.base_url)
+    """The client: its wheels with their SHA-256, which `pip install --find-links` reads, and how to install them."""
+    wheels = await asyncio.to_thread(client_wheels)
+    return page(request, "client.html", wheels=wheels, base_url=runtime_of(request).settings.base_url)
 
 
 @router.get("/client/{name}")
 async def send_client(_: Public, name: str) -> Response:
-    """The wheel, or with `.sha256` behind its name a line that `sha256sum --check` reads. Raises: ClientFileUnknown."""
-    wheel = await asyncio.to_thread(client_wheel)
-    if name == f"{wheel.name}.sha256":
-        return PlainTextResponse(f"{wheel.sha256}  {wheel.name}\n")
-    if name != wheel.name:
-        raise ClientFileUnknown
-    return PieceByPiece(wheel.content, media_type="application/octet-stream")
+    """A wheel, or with `.sha256` behind its name a line that `sha256sum --check` reads. Raises: ClientFileUnknown."""
+    for wheel in await asyncio.to_thread(client_wheels):
+        if name == wheel.name:
+            return PieceByPiece(wheel.content, media_type="application/octet-stream")
+        if name == f"{wheel.name}.sha256":
+            return PlainTextResponse(f"{wheel.sha256}  {wheel.name}\n")
+    raise ClientFileUnknown
 
 
 class Wheel(msgspec.Struct, frozen=True):
@@ -77,44 +79,49 @@ class Wheel(msgspec.Struct, frozen=True):
 
 
 @cache
-def client_wheel() -> Wheel:
-    """The wheel of hansa-client."""
-    project = tomllib.loads((_metadata() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
-    content = _archive(
-        {**_sources(), **_information(project, f"{stem}.dist-info")}, f"{stem}.dist-info/RECORD"
-    )
+def client_wheels() -> tuple[Wheel, ...]:
+    """The wheels of hansa-client and hansa-verify."""
+    return tuple(_wheel(_metadata(name), package) for name, package in DISTRIBUTIONS.items())
+
+
+def _wheel(metadata: Path, package: str) -> Wheel:
+    project = tomllib.loads((metadata / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    readme = (metadata / project["readme"]).read_text(encoding="utf-8")
+    stem = f"{package}-{project['version']}"
+    files = {**_sources(package), **_information(project, readme, f"{stem}.dist-info")}
+    content = _archive(files, f"{stem}.dist-info/RECORD")
     return Wheel(f"{stem}-py3-none-any.whl", content, hashlib.sha256(content).hexdigest())
 
 
-def _metadata() -> Path:
-    """Directory of `pyproject.toml` and `README.md` of the client, in the package or in the checkout."""
-    inside = Path(hansa.__file__).parent / "docs" / "client"
-    return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / "client"
+def _metadata(name: str) -> Path:
+    """Directory of `pyproject.toml` and `README.md` of a distribution, in the package or in the checkout."""
+    inside = Path(hansa.__file__).parent / "docs" / name
+    return inside if inside.is_dir() else Path(hansa.__file__).parents[2] / name
 
 
-def _sources() -> dict[str, bytes]:
+def _sources(package: str) -> dict[str, bytes]:
     beside = Path(hansa.__file__).parents[1]
     return {
         file.relative_to(beside).as_posix(): file.read_bytes()
-        for package in PACKAGES
         for file in sorted((beside / package).rglob("*"))
         if file.is_file() and "__pycache__" not in file.parts
     }
 
 
-def _information(project: Mapping[str, Any], directory: str) -> dict[str, bytes]:
-    commands = "".join(f"{name} = {function}\n" for name, function in project["scripts"].items())
+def _information(project: Mapping[str, Any], readme: str, directory: str) -> dict[str, bytes]:
     wheel = "Wheel-Version: 1.0\nGenerator: hansa\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    return {
-        f"{directory}/METADATA": "\n".join(_members(project)).encode(),
+    files = {
+        f"{directory}/METADATA": "\n".join([*_members(project), "", readme]).encode(),
         f"{directory}/WHEEL": wheel.encode(),
-        f"{directory}/entry_points.txt": f"[console_scripts]\n{commands}".encode(),
     }
+    if scripts := project.get("scripts"):
+        commands = "".join(f"{name} = {function}\n" for name, function in scripts.items())
+        files[f"{directory}/entry_points.txt"] = f"[console_scripts]\n{commands}".encode()
+    return files
 
 
 def _members(project: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of METADATA (the core metadata of Python packages), with the README behind them."""
+    """The lines of METADATA (the core metadata of Python packages) before the README."""
     yield "Metadata-Version: 2.4"
     yield f"Name: {project['name']}"
     yield f"Version: {project['version']}"
@@ -123,13 +130,11 @@ def _members(project: Mapping[str, Any]) -> Iterator[str]:
     yield f"Requires-Python: {project['requires-python']}"
     for requirement in project["dependencies"]:
         yield f"Requires-Dist: {requirement}"
-    for extra, requirements in project["optional-dependencies"].items():
+    for extra, requirements in project.get("optional-dependencies", {}).items():
         yield f"Provides-Extra: {extra}"
         for requirement in requirements:
             yield f"Requires-Dist: {requirement} ; extra == '{extra}'"
     yield "Description-Content-Type: text/markdown"
-    yield ""
-    yield (_metadata() / project["readme"]).read_text(encoding="utf-8")
 
 
 def _archive(files: Mapping[str, bytes], record: str) -> bytes:

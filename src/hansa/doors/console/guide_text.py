@@ -66,6 +66,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "keys",
             "several-machines",
             "high-availability",
+            "kubernetes",
+            "upgrades",
             "observing",
             "administrators",
             "suspension",

@@ -31,6 +31,7 @@ from hansa.doors.mcp import loading_after_start
 from hansa.doors.serving.agent_connections import AgentConnections
 from hansa.doors.serving.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.serving.listeners import Listeners, address_of, open_listeners, ready_line
+from hansa.doors.serving.service_manager import report_ready
 from hansa.doors.serving.stop_signals import (
     DRAIN_SECONDS,
     cancel_on_stop_signal,
@@ -207,7 +208,7 @@ async def serve_here(
             for server, _ in serving:
                 server.handle_exit(signal.SIGTERM, None)
 
-        on_stop_signal(lambda: log_stop(stop))
+        on_stop_signal(lambda: log_stop(stop, announced=announce))
         # A full collection walks every object that is left to it, for a quarter of a second while nothing is served.
         # What exists at the start stays; the few thousand unreachable objects among it do not pay for collecting them.
         gc.freeze()
@@ -320,7 +321,7 @@ class _Server(uvicorn.Server):
             for one in sockets or ()
         ]
         if self._ready_line:
-            print(self._ready_line, flush=True)  # noqa: T201
+            report_ready(self._ready_line)
 
     def _connection(self) -> Placed:
         return self.config.http_protocol_class(  # type: ignore[call-arg,return-value]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import structlog
 
+from hansa.doors.serving.service_manager import STOPPING, notify
+
 DRAIN_SECONDS = 10
 WORKER_STOP_SECONDS = DRAIN_SECONDS + 10
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -38,9 +40,11 @@ def cancel_on_stop_signal() -> None:
     on_stop_signal(cancel)
 
 
-def log_stop(stop: Callable[[], object]) -> None:
-    """Stop, with a line of the log before."""
+def log_stop(stop: Callable[[], object], *, announced: bool) -> None:
+    """Stop, with a line of the log before; the process that announced the service reports it to the service manager as well."""
     _log.info("stopping: finishing open requests")
+    if announced:
+        notify(STOPPING)
     stop()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 
 from hansa.doors.serving.listeners import ready_line
+from hansa.doors.serving.service_manager import report_ready
 from hansa.doors.serving.stop_signals import WORKER_STOP_SECONDS, log_stop, on_stop_signal
 from hansa.doors.serving.worker_forks import ForkedWorker, WorkerForks
 from hansa.doors.shared_metrics import DIRECTORY, forget_process
@@ -25,7 +26,7 @@ async def serve_with_workers(
 ) -> None:
     """Serve with `count` workers until SIGTERM or SIGINT; `shared`: variables that every worker gets."""
     stopping = asyncio.Event()
-    on_stop_signal(lambda: log_stop(stopping.set))
+    on_stop_signal(lambda: log_stop(stopping.set, announced=True))
     async with asyncio.TaskGroup() as group:
         for _ in range(count):
             group.create_task(_keep_worker(shared, forks, stopping))
@@ -70,7 +71,7 @@ async def _announce(settings: Settings) -> None:
     """Print the ready line once a worker answers."""
     while not await _answers(settings):  # noqa: ASYNC110
         await asyncio.sleep(READY_PAUSE_SECONDS)
-    print(ready_line(settings), flush=True)  # noqa: T201
+    report_ready(ready_line(settings))
 
 
 async def _answers(settings: Settings) -> bool:

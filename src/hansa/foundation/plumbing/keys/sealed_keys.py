@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from hansa.foundation.plumbing.keys.key_files import BadKey, private_key_in
 from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.settings.extras import command_to_install
 from hansa.foundation.values.errors import Conflict, Unavailable
 
 SCHEME = "pkcs11:"
@@ -168,7 +169,8 @@ def _library() -> Any:
     try:
         import pkcs11
     except ImportError:
-        raise BadKey("keys in a module need the package python-pkcs11: pip install 'hansa[pkcs11]'") from None
+        command = command_to_install("pkcs11")
+        raise BadKey(f"keys in a module need the package python-pkcs11; run: {command}") from None
     return pkcs11
 
 

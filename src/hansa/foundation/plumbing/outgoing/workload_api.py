@@ -32,6 +32,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hansa.foundation.plumbing.keys.authority import Svid
 from hansa.foundation.plumbing.keys.trust_bundle import BundleUnreadable, LeafRefused, bundle_of, uris_of
 from hansa.foundation.plumbing.settings import BadSetting
+from hansa.foundation.plumbing.settings.extras import command_to_install
 from hansa.foundation.plumbing.telemetry.job_health import JobHealth, OutsideTrouble
 
 FETCH = "/SpiffeWorkloadAPI/FetchX509SVID"
@@ -40,7 +41,6 @@ HEADER = ("workload.spiffe.io", "true")
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
 FIRST_ANSWER_SECONDS = 5.0
-PACKAGE_MISSING = "it needs the package grpcio; run: pip install 'hansa[spire]'"
 HEALTH_NAME = "federation: certificate of the Workload API"
 SEQUENCE_TAG = 0x30
 
@@ -146,7 +146,7 @@ def require_agent(socket: Path | None) -> None:
     """Raises: BadSetting, where there is no socket of an agent or the library is not installed."""
     assert socket is not None, "the settings require one"
     if find_spec("grpc") is None:
-        raise BadSetting(f"AGENT_IDENTITY_ISSUER='spire' is refused: {PACKAGE_MISSING}")
+        raise BadSetting(f"AGENT_IDENTITY_ISSUER='spire' is refused: {_package_missing()}")
     try:
         is_socket = stat.S_ISSOCK(socket.stat().st_mode)
     except OSError as error:
@@ -157,6 +157,10 @@ def require_agent(socket: Path | None) -> None:
         raise BadSetting(f"SPIFFE_ENDPOINT_SOCKET='unix://{socket}' is refused: it is no socket")
 
 
+def _package_missing() -> str:
+    return f"it needs the package grpcio; run: {command_to_install('spire')}"
+
+
 async def streamed(socket: Path) -> AsyncIterator[bytes]:
     """The messages of the agent (X509SVIDResponse), from the present identities on. Raises: AgentUnreachable, at the end of the stream too."""
     # The library writes to standard error by itself, beside the log.
@@ -164,7 +168,7 @@ async def streamed(socket: Path) -> AsyncIterator[bytes]:
     try:
         from grpc import aio
     except ImportError:
-        raise AgentUnreachable(PACKAGE_MISSING) from None
+        raise AgentUnreachable(_package_missing()) from None
     async with aio.insecure_channel(f"unix:{socket}") as channel:
         call = channel.unary_stream(FETCH, request_serializer=bytes, response_deserializer=bytes)
         try:
