@@ -51,6 +51,7 @@ LONG = [
     "packages/test_chart.py",
     "packages/test_deployment_files.py",
     "stock_clients/test_wallet_payers.py",
+    "upgrade/test_two_versions.py",
     "verifier/test_forging_cost.py",
 ]
 collect_ignore = by_tier(LONG, [], [])

@@ -57,7 +57,7 @@ class RoundRobinProxy:
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
     with suppress(OSError):
-        while content := await source.read(CHUNK_BYTES):
+        while (content := await source.read(CHUNK_BYTES)) and not target.is_closing():
             target.write(content)
             await target.drain()
     target.close()
