@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MIGRATIONS = ROOT / "migrations"
 # Of before the first release: no version that was released used their tables.
-LAST_BEFORE_THE_RULE = "2026112932"
+LAST_BEFORE_THE_RULE = "2026113004"
 VERSION = re.compile(r"^## (\d+\.\d+\.\d+)(, unreleased)?", re.MULTILINE)
 MARK = re.compile(r'^unused_since = "([^"]*)"$', re.MULTILINE)
 
@@ -22,7 +22,7 @@ REFUSED = {
     rf"\bDROP (?:TABLE|SEQUENCE|TYPE|SCHEMA|VIEW|FUNCTION|TRIGGER) {_IDENTIFIER}": "the previous version uses it",
     rf"\bDROP (?:COLUMN )?(?!DEFAULT\b){_IDENTIFIER}(?=\s*[,;])": "the previous version reads and writes it",
     r"\bDROP (?:UNIQUE )?INDEX\b": "an ON CONFLICT of the previous version may name its columns; add the new one beside it",
-    r"\bDROP (?:NOT NULL|DEFAULT)\b": "the previous version relies on it",
+    r"\bDROP (?:NOT NULL|DEFAULT)\b": "the previous version relies on it; add a column beside it",
     r"\bRENAME\b": "the previous version uses the old name; add the new one and fill both",
     r"\bALTER (?:COLUMN )?\w+ (?:SET DATA )?TYPE\b": "the table is rewritten, and the previous version expects the old type",
     r"\bSET NOT NULL\b": "the previous version may write null",
