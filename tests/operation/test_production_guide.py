@@ -23,7 +23,8 @@ from tests.operation.test_systemd import UNITS, service_of
 from tests.outside import Authority
 from tests.registry import PASSWORD, text_of
 
-GUIDE = (Path(__file__).parents[2] / "docs/guides/production.md").read_text()
+DIRECTORY = Path(__file__).parents[2] / "docs" / "guides"
+GUIDE = (DIRECTORY / "production.md").read_text()
 CERTIFICATES = "/etc/nginx/hansa"
 NAME = "registry.example.org"
 SPOOFED = "203.0.113.9"
@@ -152,9 +153,9 @@ def test_every_variable_of_the_guide_is_a_setting():
     assert set(stated_settings()) - known == set()
 
 
-def test_the_guide_installs_each_unit_and_reads_the_settings_file_that_the_service_reads():
-    installed = re.findall(r"deploy/systemd/([\w.-]+)", GUIDE)
-    assert {*installed} >= {file.name for file in UNITS.iterdir()} - {"hansa.sysusers"}
-    assert all((UNITS / name).is_file() for name in installed)
+def test_the_guides_install_each_unit_and_reads_the_settings_file_that_the_service_reads():
+    guides = GUIDE + (DIRECTORY / "backups.md").read_text()
+    installed = {*re.findall(r"deploy/systemd/([\w.-]+[a-z])", guides)}
+    assert installed == {file.name for file in UNITS.iterdir()} - {"hansa.sysusers"}
     arguments = shlex.split(service_of("hansa.service")["ExecStart"])
     assert arguments[arguments.index("--config") + 1] in GUIDE.partition("```properties")[0]

@@ -20,7 +20,7 @@ from tests.operation.conftest import Launch
 from tests.operation.registry_process import health, run
 
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"
-SERVICES = ["hansa.service"]
+SERVICES = ["hansa.service", "hansa-backup.service"]
 EXPOSURE_MAX = 2.0
 EXPOSURE = re.compile(r"Overall exposure level for \S+: ([\d.]+) ")
 
@@ -124,7 +124,7 @@ def test_the_units_are_understood(tmp_path: Path):
         text = file.read_text().replace("/opt/hansa/.venv/bin/hansa", "/bin/true")
         (tmp_path / file.name).write_text(text)
     names = sorted(str(file) for file in tmp_path.iterdir() if file.suffix in {".service", ".timer"})
-    assert len(names) == len(SERVICES)
+    assert len(names) == len(SERVICES) + 1, "each service, and a timer"
     verified = subprocess.run(
         [systemd_analyze(), "verify", "--man=no", *names], capture_output=True, text=True, check=False
     )
