@@ -33,6 +33,7 @@ SETTINGS_AFTER_FOUNDING = {
     "DATABASE_POOL_SIZE",
     "FEDERATION_PORT",
     "HANSA_RATE_LIMIT_READS",
+    "HANSA_WORKERS",
     "LOG_FORMAT",
     "LOG_LEVEL",
     "NOTIFY_SOCKET",
@@ -66,7 +67,7 @@ class RegistryProcess:
         data_dir: Path,
         *,
         port: int = 0,
-        workers: int = 1,
+        workers: int | None = 1,
         as_account: Sequence[str] = (),
         as_program: bool = False,
         founded: Path | None = None,
@@ -81,7 +82,9 @@ class RegistryProcess:
         self.log = data_dir.with_name(f"{data_dir.name}.log")
         self.url = ""
         self.seconds_to_ready = 0.0
-        self._arguments = [f"--port={port}", f"--data-dir={data_dir}", f"--workers={workers}"]
+        # Without a number the setting decides.
+        counted = [] if workers is None else [f"--workers={workers}"]
+        self._arguments = [f"--port={port}", f"--data-dir={data_dir}", *counted]
         self._settings = settings
         self._as_account = as_account
         self._as_program = as_program

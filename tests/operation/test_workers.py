@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from hansa.doors.serving.worker_forks import NAME_OF_SERVER, NAME_OF_WORKER
+from hansa.foundation.plumbing.settings import read_settings
 from tests.operation.conftest import end_postgres
 from tests.operation.registry_process import (
     RegistryProcess,
@@ -28,8 +29,9 @@ from tests.properties.scale import by_tier
 async def shared(
     tmp_path_factory: pytest.TempPathFactory, founded_data: Path
 ) -> AsyncIterator[RegistryProcess]:
-    """A registry with two workers. Tests kill parts of it: it is started again where it does not run."""
-    made = RegistryProcess(tmp_path_factory.mktemp("workers") / "data", workers=2, founded=founded_data)
+    """A registry with two workers, by its setting. Tests kill parts of it: it is started again where it does not run."""
+    data_dir = tmp_path_factory.mktemp("workers") / "data"
+    made = RegistryProcess(data_dir, workers=None, founded=founded_data, HANSA_WORKERS="2")
     yield made
     await made.kill()
     await end_postgres(made.data_dir)
@@ -42,6 +44,12 @@ async def registry(shared: RegistryProcess) -> RegistryProcess:
         await shared.start()
     await until(lambda: len(workers_of(shared)) == 2)
     return shared
+
+
+@pytest.mark.parametrize(("option", "workers"), [(None, 3), (1, 1)])
+def test_the_option_wins_over_the_setting(monkeypatch, option: int | None, workers: int):
+    monkeypatch.setenv("HANSA_WORKERS", "3")
+    assert read_settings(workers=option).workers == workers
 
 
 def workers_of(registry: RegistryProcess) -> list[int]:

@@ -1,0 +1,99 @@
+"""journal/archive: a month of transfers is archived, verified offline and dropped, by the commands, while its registry's database runs."""
+
+import asyncio
+import os
+import time
+from functools import partial
+
+import asyncpg
+
+from bench.figures import Figures
+from bench.restore import COMMAND
+from bench.seed import WITHOUT_TIMEOUT, bench_runtime, grow_history, seed_agents, temporary_directory
+from hansa.doors.assembly import ASSEMBLY
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.rooms import auditor, federation, journal
+from hansa.rooms.journal.counting import count_settled
+from hansa.rooms.journal.volume import add_settled_volume
+from hansa_verify import RegistryKey, verify_archive
+
+ACCOUNTS, ACCOUNTS_FULL = 1_000, 10_000
+TRANSFERS, TRANSFERS_FULL = 20_000, 1_000_000
+COUNTED_IN = 10
+MONTH = "2025-08"
+
+_AGE = (
+    "SELECT journal_add_month('2025-08-01Z')",
+    "ALTER TABLE journal_event DISABLE TRIGGER journal_append_only",
+    """DO $$ DECLARE part text; BEGIN
+      FOR part IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'journal_event'::regclass LOOP
+        EXECUTE format('ALTER TABLE %s DISABLE TRIGGER journal_append_only', part);
+      END LOOP; END $$""",
+    "UPDATE journal_event SET recorded_at = '2025-08-02Z'::timestamptz + seq * interval '500 microseconds'",
+    "VACUUM ANALYZE journal_event_2025_08",
+)
+
+
+async def run(*, full: bool) -> Figures:
+    figures = Figures()
+    accounts = ACCOUNTS_FULL if full else ACCOUNTS
+    transfers = TRANSFERS_FULL if full else TRANSFERS
+    async with temporary_directory() as directory:
+        data, files = directory / "data", directory / "archive"
+        files.mkdir()
+        async with bench_runtime(data) as runtime:
+            await seed_agents(runtime, accounts)
+            await grow_history(runtime, transfers, accounts)
+            connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
+            for statement in _AGE:
+                await connection.execute(statement)
+            await connection.close()
+            await _settle(runtime)
+            archived = await _hansa("archive", MONTH, f"--to={files}", f"--data-dir={data}")
+            keys = [
+                RegistryKey(key.kid, key.public_key, key.valid_from, key.retired_at)
+                for key in await runtime.database.query(federation.all_keys)
+            ]
+            started = time.perf_counter()
+            verdict = await asyncio.to_thread(verify_archive, files, MONTH, keys)
+            verified = time.perf_counter() - started
+            figures.books_are_sound &= verdict.is_valid
+            dropped = await _hansa("drop", MONTH, f"--archive={files}", f"--data-dir={data}")
+            for audit in (auditor.audit, auditor.audit_from_zero):
+                found = await runtime.database.transaction(audit, one_snapshot=True)
+                figures.books_are_sound &= (found.status, found.supply.delta) == ("OK", 0)
+        what = f"{transfers:,} transfers, {accounts:,} grants"
+        figures.add(f"hansa journal archive, {what}", "s", [archived])
+        figures.add("verification of the archive", "s", [verified])
+        figures.add("hansa journal drop, with a verification", "s", [dropped])
+        size = (files / f"journal-{MONTH}.parquet").stat().st_size
+        figures.add("file of the archive, for each transfer", "bytes", [size / transfers])
+    return figures
+
+
+async def _settle(runtime: Runtime) -> None:
+    """Let jobs and audits pass the end of the log."""
+    for reactor in ASSEMBLY.reactors:
+        await runtime.database.transaction(partial(journal.pass_over, name=reactor.name))
+    for _ in range(3):
+        await runtime.database.transaction(auditor.audit, one_snapshot=True)
+    connection = await asyncpg.connect(runtime.database.dsn, server_settings=WITHOUT_TIMEOUT)
+    try:
+        # Each adds so many events at once.
+        for _ in range(COUNTED_IN):
+            await count_settled(connection)
+            await add_settled_volume(connection)
+    finally:
+        await connection.close()
+
+
+async def _hansa(*arguments: str) -> float:
+    """Return the seconds until the command has ended."""
+    started = time.perf_counter()
+    process = await asyncio.create_subprocess_exec(
+        *(str(COMMAND), "journal", *arguments),
+        env={**os.environ, "RETENTION_MONTHS": "1"},
+        stdout=asyncio.subprocess.DEVNULL,
+    )
+    assert await process.wait() == 0, arguments
+    return time.perf_counter() - started
