@@ -8,6 +8,7 @@ from functools import partial
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.assembly import ASSEMBLY
+from hansa.doors.journal_following import Follower, Target, follow
 from hansa.doors.startup import (
     bring_up_to_date,
     identity_authority,
@@ -26,6 +27,7 @@ from hansa.foundation.plumbing.keys.registry_identity import (
     require_adoptable,
 )
 from hansa.foundation.plumbing.keys.seal import Seal
+from hansa.foundation.plumbing.outgoing.nats_stream import StreamRefused, StreamUnreachable
 from hansa.foundation.plumbing.process.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -282,6 +284,22 @@ async def claim_unclaimed(settings: Settings, tx_id: int, payee: str, ref: str) 
         return await database.transaction(
             lambda tx: ledger.claim_unclaimed(tx, tx_id=tx_id, payee=payee, ref=ref, book=book)
         )
+
+
+async def follow_journal(
+    settings: Settings, target: Target, name: str, *, until_caught_up: bool
+) -> tuple[int, str | None]:
+    """Publish the events of the journal to a stream; returns how many, and the reason of an end before its time.
+
+    Raises: Refused, and the errors of opening the registry.
+    """
+    async with _database(settings) as database:
+        follower = Follower(database, target, name)
+        try:
+            await follow(follower, until_caught_up=until_caught_up)
+        except (StreamRefused, StreamUnreachable) as error:
+            return follower.count, str(error)
+        return follower.count, None
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:

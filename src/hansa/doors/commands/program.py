@@ -17,6 +17,7 @@ from hansa.doors.commands import (
     development,
     inspection,
     journal,
+    journal_follow,
     licences,
     peers,
     registry_keys,
@@ -94,6 +95,7 @@ app.add_typer(development.schema_app, name="schema", rich_help_panel=DEVELOP)
 app.add_typer(administrators.app, name="admin", rich_help_panel=ADMINISTER)
 app.add_typer(database.app, name="db", rich_help_panel=ADMINISTER)
 app.add_typer(background_jobs.app, name="jobs", rich_help_panel=ADMINISTER)
+journal.app.add_typer(journal_follow.app)
 app.add_typer(journal.app, name="journal", rich_help_panel=ADMINISTER)
 app.add_typer(registry_keys.app, name="keys", rich_help_panel=ADMINISTER)
 app.add_typer(licences.app, name="licence", rich_help_panel=ADMINISTER)

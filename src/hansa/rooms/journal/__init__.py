@@ -19,8 +19,8 @@ from hansa.rooms.journal.archive import (
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import Policy as EmissionPolicy
 from hansa.rooms.journal.emission import change_policy, list_policies, settle_policies
-from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided
-from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, StreamFilter, event_stream
+from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided, FollowerMoved
+from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, Place, StreamFilter, event_stream
 from hansa.rooms.journal.fold import (
     NOTHING_FOLDED,
     ORIGIN,
@@ -38,6 +38,7 @@ from hansa.rooms.journal.fold import (
     horizon,
     typed_supply,
 )
+from hansa.rooms.journal.followers import events_to_follow, move_follower, place_of_follower
 from hansa.rooms.journal.ledger_readings import (
     LEDGER_READINGS,
     AccountCount,
@@ -45,6 +46,7 @@ from hansa.rooms.journal.ledger_readings import (
     Held,
     LedgerReadings,
 )
+from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.projection import SnapshotsDisabled, write_baseline
 from hansa.rooms.journal.public_reading import (
@@ -95,6 +97,7 @@ __all__ = [
     "EventsPage",
     "EventsPageOut",
     "FoldedFrom",
+    "FollowerMoved",
     "Held",
     "Horizon",
     "LedgerReadings",
@@ -104,6 +107,7 @@ __all__ = [
     "MonthNotDroppable",
     "Move",
     "Numbers",
+    "Place",
     "PublicFilter",
     "PublicPage",
     "Reactor",
@@ -121,6 +125,7 @@ __all__ = [
     "change_policy",
     "drop_month",
     "event_stream",
+    "events_to_follow",
     "find_public_event",
     "fold_moves",
     "fold_supply",
@@ -131,10 +136,13 @@ __all__ = [
     "list_own_events",
     "list_policies",
     "list_public_events",
+    "listening",
     "months",
+    "move_follower",
     "newest_position",
     "newest_sequence",
     "pass_over",
+    "place_of_follower",
     "public_events_of_transaction",
     "public_events_of_transactions",
     "reactor_jobs",

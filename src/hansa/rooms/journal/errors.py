@@ -1,6 +1,6 @@
 """Why the journal refuses."""
 
-from hansa.foundation.values.errors import Invalid, Unavailable
+from hansa.foundation.values.errors import Conflict, Invalid, Unavailable
 
 
 class EmissionUndecided(Unavailable):
@@ -16,3 +16,10 @@ class CursorInvalid(Invalid):
     code = "CURSOR_INVALID"
     sentence = "Invalid cursor: use the `next` value of a response of this route."
     remedy = "Start again without `next`, or send the `next` of a former response unchanged."
+
+
+class FollowerMoved(Conflict):
+    """Another process follows the journal under the same name."""
+
+    code = "FOLLOWER_MOVED"
+    sentence = "Another process follows the journal under this name; give each follower a name of its own."

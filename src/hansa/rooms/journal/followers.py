@@ -1,0 +1,31 @@
+"""Followers: readers outside the registry that receive every event once, in the order of the journal.
+
+- The row of a follower is its place, behind the last event that was acknowledged outside. It moves forward only.
+- A follower moves by an UPDATE that names the former place: of two processes under one name the second is refused.
+- Events are read up to the oldest open transaction, so that none can appear behind the place.
+"""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
+from hansa.foundation.plumbing.storage.database import Database, Tx
+
+from . import followers_store
+from .errors import FollowerMoved
+from .feed.store import Place, events_after
+
+
+async def place_of_follower(tx: Tx, name: str) -> Place:
+    """The place of the follower of this name; before the first event where there was none."""
+    return await followers_store.place(tx, name)
+
+
+async def events_to_follow(database: Database, place: Place, most: int) -> Sequence[StoredEvent]:
+    """The next events behind the place, which the synchronous standbys have when this returns. Raises: Unavailable."""
+    return await database.read_replicated(lambda tx: events_after(tx, place, most))
+
+
+async def move_follower(tx: Tx, name: str, *, before: Place, to: Place) -> None:
+    """Move the follower behind the event at `to`. Raises: FollowerMoved, when it is not at `before`."""
+    if not await followers_store.move(tx, name, before=before, to=to):
+        raise FollowerMoved
