@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format map events synchronous client-wheel release image-test pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format dashboard map events synchronous client-wheel release image-test pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ structure: style
 format: .venv/.test ## rewrite the code in the house format
 	$(BIN)/ruff format src tests bench migrations deploy
 	$(BIN)/ruff check --fix src tests bench migrations deploy
+
+dashboard: .venv/.test ## rewrite deploy/observability/dashboard.json from its table
+	$(BIN)/python -m tests.house.dashboard
 
 map: setup ## rewrite docs/map.md: routes, settings, tables, events and who reacts
 	$(BIN)/hansa map --write docs/map.md

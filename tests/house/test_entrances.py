@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.web.caller import (
     CurrentDeveloper,
     Public,
     agent_holding,
+    anyone_or_observer,
     developer_caller_if_any,
     internal_caller,
 )
@@ -93,7 +94,7 @@ def test_a_credential_that_may_be_missing_is_described_as_optional(app: FastAPI,
     optional = {
         (entrance.path, entrance.method.lower())
         for entrance in house
-        if entrance.callers[0].startswith(CALLERS[developer_caller_if_any])
+        if entrance.callers[0].startswith((CALLERS[developer_caller_if_any], CALLERS[anyone_or_observer]))
         and entrance.context.include_in_schema
     }
     assert optional

@@ -293,7 +293,7 @@ async def follow_journal(
 
     Raises: Refused, and the errors of opening the registry.
     """
-    async with _database(settings) as database:
+    async with registry_database(settings) as database:
         follower = Follower(database, target, name)
         try:
             await follow(follower, until_caught_up=until_caught_up)

@@ -42,6 +42,8 @@ CALLERS = {
     caller.compared_agent_caller: "agent",
     caller.password_setter_caller: "a person who may set a new password, once",
     caller.internal_caller: "a service, or an admitted registry",
+    caller.observer: "an observer: the machine itself, or a holder of METRICS_TOKEN or of the internal key",
+    caller.anyone_or_observer: "anyone; an observer sees more",
     caller.developer_or_agent_caller: "developer or agent",
     policy.signed_in: "a person who is logged in in a browser",
     policy.administering: "a person who is logged in in a browser, holding any area",

@@ -13,7 +13,9 @@ from hansa.doors.commands.options import AsJson, DataDir, examples
 Answer = TypeVar("Answer")
 MonthName = Annotated[str, typer.Argument(metavar="YYYY-MM", help="Month, UTC.")]
 
-app = typer.Typer(help="Publish the journal to other systems; archive its months and drop them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Publish the journal to other systems; archive its months and drop them.", no_args_is_help=True
+)
 
 
 @app.command("archive", epilog=examples("hansa journal archive 2026-08 --to /archive --data-dir /srv/hansa"))

@@ -25,6 +25,7 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, journal, notifications
 
 ANSWER_SECONDS = 10.0
+INTERNAL_KEY = "internal-api-key"
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -85,7 +86,7 @@ class Facts(msgspec.Struct, frozen=True):
 async def gather_facts(settings: Settings, data_dir: Path) -> Facts:
     """Look at the registry of this data directory."""
     processes = serving_processes(data_dir)
-    answers = await _ask(processes[0].url) if processes else None
+    answers = await _ask(processes[0].url, _internal_key(settings)) if processes else None
     database = await _look_at_database(settings)
     return Facts(
         _settings_in_use(settings, processes),
@@ -108,15 +109,27 @@ def _settings_in_use(settings: Settings, processes: Sequence[ServingProcess]) ->
     return settings.model_copy(update={**known, "data_dir": settings.data_dir})
 
 
-async def _ask(url: str) -> Answers:
+def _internal_key(settings: Settings) -> str | None:
+    """The key with which `/readyz` names failing jobs where METRICS_TOKEN is set; None where it cannot be read."""
+    if settings.internal_api_key is not None:
+        return settings.internal_api_key
+    try:
+        found = Keyring(settings.data_dir).find(INTERNAL_KEY, INTERNAL_KEY)
+    except BadKey:
+        return None
+    return found[1].decode("ascii", "replace").strip() if found else None
+
+
+async def _ask(url: str, internal_key: str | None) -> Answers:
+    headers = {} if internal_key is None else {"X-Internal-Key": internal_key}
     try:
         async with httpx2.AsyncClient(base_url=url, timeout=ANSWER_SECONDS, trust_env=False) as http:
-            readiness = await http.get("/readyz")
+            readiness = await http.get("/readyz", headers=headers)
             supply = await http.get("/api/v1/public/supply-invariant")
     except httpx2.HTTPError as failure:
         return Answers(ready=False, trouble=f"{url} does not respond: {type(failure).__name__}", audit=None)
     reason = None if readiness.is_success else _detail(readiness)
-    failing = readiness.json()["failing_jobs"] if readiness.is_success else []
+    failing = readiness.json().get("failing_jobs", []) if readiness.is_success else []
     return Answers(readiness.is_success, reason, supply.json() if supply.is_success else None, failing)
 
 

@@ -27,6 +27,7 @@ from hansa.foundation.plumbing.process.runtime import RUNTIME, Runtime
 from hansa.foundation.plumbing.telemetry.log import REQUEST_ID
 from hansa.foundation.plumbing.telemetry.metrics import request_seconds, requests_total, requests_under_way
 from hansa.foundation.plumbing.telemetry.request_log import RequestLine, request_log
+from hansa.foundation.plumbing.telemetry.tracing import TRACE, tracing
 from hansa.foundation.plumbing.web.bodies import JsonText
 from hansa.foundation.plumbing.web.caller import CALLER, Agent, Developer
 from hansa.foundation.plumbing.web.direct import DirectMember, DirectTree
@@ -43,6 +44,7 @@ NAMES_WITH_SLASHES = (
     b"/v0.1/servers/",
     b"/federation/peers/",
 )
+ERRORS_OF_THE_SERVICE = ("500", "503")
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 API_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -95,6 +97,7 @@ class RequestGuard:
             scope = {**scope, "method": "GET"}
         first = first_fields(scope["headers"])
         request_id = own_or_new_id(first.get(b"x-request-id"))
+        token = tracing.begin_request(first.get(b"traceparent")) if tracing.is_on else None
         started, status = time.perf_counter(), 500
         requests_under_way.inc()
         # The server runs each request in a context of its own, which ends with it.
@@ -123,6 +126,8 @@ class RequestGuard:
             requests_under_way.dec()
             seconds, key = time.perf_counter() - started, first.get(b"idempotency-key")
             _record(method, scope, status, seconds, request_id=request_id, key=key)
+            if token is not None:
+                tracing.end_request(token, method, _route_of(scope), status)
 
     def _direct_handler(self, scope: Scope) -> Handler | None:
         """The handler of a direct route, which is noted in the scope."""
@@ -203,16 +208,23 @@ def _record(
     request_id: bytes,
     key: bytes | None,
 ) -> None:
-    route: str = getattr(scope.get("route"), "path", "unmatched")
+    route = _route_of(scope)
     # From a short list, however odd the request.
     method = method if method in METHODS else "other"
     answers_of(method, route, status).inc()
     _took(method, route).observe(seconds)
     raw_path: bytes = scope.get("raw_path", b"")
-    line = RequestLine(time.time(), method, raw_path, route, status, seconds, request_id)
+    trace = TRACE.get() if tracing.is_on else None
+    trace_id = None if trace is None else trace.trace_id
+    line = RequestLine(time.time(), method, raw_path, route, status, seconds, request_id, trace_id)
     request_log.add(line)
     if (caller := scope.get(CALLER)) is not None and IN_PROCESS not in scope:
         _note_call(scope[RUNTIME], caller, line, key)
+
+
+def _route_of(scope: MutableMapping[str, Any]) -> str:
+    route: str = getattr(scope.get("route"), "path", "unmatched")
+    return route
 
 
 def _note_call(runtime: Runtime, caller: Developer | Agent, line: RequestLine, key: bytes | None) -> None:
@@ -224,7 +236,12 @@ def _note_call(runtime: Runtime, caller: Developer | Agent, line: RequestLine, k
 # Finding a labelled counter costs several times what counting does.
 @cache
 def answers_of(method: str, route: str, status: int) -> Counter:
-    """How many requests were answered so."""
+    """How many requests were answered so.
+
+    With the first answer of a route its errors of the service begin at 0, so that an alert sees the first of them.
+    """
+    for error in ERRORS_OF_THE_SERVICE:
+        requests_total.labels(method, route, error)
     return requests_total.labels(method, route, str(status))
 
 

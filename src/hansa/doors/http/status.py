@@ -20,7 +20,14 @@ from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.process.write_probe import Probe
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
-from hansa.foundation.plumbing.web.caller import Developer, Public, admin_holding
+from hansa.foundation.plumbing.web.caller import (
+    CREDENTIAL_OPTIONAL,
+    Developer,
+    MaybeObserver,
+    Observer,
+    Public,
+    admin_holding,
+)
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
@@ -87,9 +94,12 @@ class JobFailure(LazyModel):
 
 
 class Readiness(Health):
-    """The process is running; lists background jobs whose last attempt failed."""
+    """The process is running."""
 
-    failing_jobs: list[JobFailure]
+    failing_jobs: list[JobFailure] | None = Field(
+        default=None,
+        description="Background jobs whose last attempt failed. Only callers that may read `/metrics` receive it.",
+    )
 
 
 class RegistryConfig(LazyModel):
@@ -116,15 +126,23 @@ async def read_health(_: Public, db: Db, settings: Config) -> DatabaseHealth:
     return DatabaseHealth(**_health(settings).model_dump(), attestations=AttestationHealth.of(watch))
 
 
-@root_router.get("/readyz", responses=problems(Unavailable))
-async def read_readiness(_: Public, write_probe: Probe, settings: Config, jobs: Jobs) -> Readiness:
+@root_router.get(
+    "/readyz",
+    openapi_extra=CREDENTIAL_OPTIONAL,
+    responses=problems(Unavailable),
+    response_model_exclude_none=True,
+)
+async def read_readiness(
+    is_observer: MaybeObserver, write_probe: Probe, settings: Config, jobs: Jobs
+) -> Readiness:
     """200 while the process can serve and its database can write.
 
-    Lists the failing background jobs of this process; they do not affect requests, so the status stays 200.
+    A caller that may read `/metrics` sees the failing background jobs of this process; they do not affect requests, so the
+    status stays 200.
     """
     await write_probe.require()
     failing = [JobFailure.model_validate(job, from_attributes=True) for job in jobs.failing()]
-    return Readiness(**_health(settings).model_dump(), failing_jobs=failing)
+    return Readiness(**_health(settings).model_dump(), failing_jobs=failing if is_observer else None)
 
 
 @root_router.get("/livez")
@@ -136,10 +154,16 @@ async def read_liveness(_: Public, settings: Config) -> Health:
 @root_router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **problems(Unauthorized),
+    },
 )
-async def read_metrics(_: Public) -> Response:
-    """Metrics as Prometheus text, summed over all serving processes."""
+async def read_metrics(_: Observer) -> Response:
+    """Metrics as Prometheus text, summed over all serving processes.
+
+    For the machine of the registry itself, or with METRICS_TOKEN as the bearer token.
+    """
     return Response(current_metrics(), media_type=CONTENT_TYPE_LATEST)
 
 

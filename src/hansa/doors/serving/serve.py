@@ -67,6 +67,7 @@ from hansa.foundation.plumbing.settings import (
 from hansa.foundation.plumbing.storage.embedded import held
 from hansa.foundation.plumbing.storage.poolers import remedy_for_dropped, sentence_on_dropped
 from hansa.foundation.plumbing.telemetry.request_log import request_log
+from hansa.foundation.plumbing.telemetry.tracing import tracing
 from hansa.rooms import federation, journal
 
 # Longer than most clients keep an idle connection: a request must not meet the moment in which it is closed.
@@ -191,7 +192,10 @@ async def serve_here(
     settings: Settings, dsn: str, listeners: Listeners, *, announce: bool, parent: int | None = None
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
+    share, service = float(settings.otel_traces_sampler_arg), settings.otel_service_name or "hansa"
     async with (
+        # Connections that are opened before have no spans of their statements.
+        tracing.exporting(settings.otel_exporter_otlp_endpoint, share=share, service=service),
         open_runtime(settings, dsn) as runtime,
         in_the_background(runtime),
         AsyncExitStack() as meanwhile,

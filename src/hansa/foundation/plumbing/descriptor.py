@@ -1,6 +1,7 @@
 """The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
 
 from hansa.foundation.plumbing.jobs import forget_dead_jobs, mail_queue, sweep, sweep_of
+from hansa.foundation.plumbing.process.measurements import MEASURE
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room
@@ -43,7 +44,7 @@ PLUMBING = Room(
             once_a_turn=True,
         ),
     ),
-    rounds=(PeriodicTask("backup: show the age of the newest one", 15, _show_backup_age),),
+    rounds=(PeriodicTask("backup: show the age of the newest one", 15, _show_backup_age), MEASURE),
     metrics=(backup_age_seconds,),
     sealed=(mail_queue.SEALED_MAILS,),
     offers=(

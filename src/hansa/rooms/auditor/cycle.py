@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.jobs import SCHEDULE, enqueue
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import audit_status, supply_delta
+from hansa.foundation.plumbing.telemetry.metrics import audit_checked, audit_status, supply_delta
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import journal, ledger
 
@@ -93,6 +93,7 @@ async def show_last_audit(runtime: Runtime) -> None:
     latest = await runtime.database.query(store.latest_verdict)
     if latest is not None:
         _show(latest.status, latest.delta)
+        audit_checked.set(latest.checked_at.timestamp())
 
 
 async def audit_from_zero(tx: Tx) -> AuditVerdict:

@@ -3,7 +3,12 @@
 from hansa.foundation.plumbing.jobs import scheduled, sweep
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.telemetry.metrics import audit_status, supply_delta
+from hansa.foundation.plumbing.telemetry.metrics import (
+    audit_checked,
+    audit_status,
+    supply_delta,
+    witness_silent,
+)
 from hansa.rooms import federation, transfers
 
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, present_kids, root_router
@@ -23,6 +28,7 @@ from .witnessing import (
     FOLLOW_SECONDS,
     PEER_KEYS,
     SEALED_WITNESS_KEYS,
+    SHOW_SILENT_WITNESSES,
     ask_witnesses,
     cosigning_router,
     follow_in_turns,
@@ -56,7 +62,7 @@ ROOM = Room(
         sweep("auditor: forget retired keys", 3600, forget_retired_keys),
         sweep("auditor: forget retired keys of the witness", 3600, forget_retired_witness_keys),
     ),
-    rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit),),
+    rounds=(PeriodicTask("auditor: show the last audit", 15, show_last_audit), SHOW_SILENT_WITNESSES),
     settings=frozenset(
         {
             "base_url",
@@ -76,5 +82,5 @@ ROOM = Room(
         federation.PEER_AUDITOR_KIDS.filled_with(withdraw_unstated_keys),
         transfers.TOTALS_AGREED.filled_with(agreed_at),
     ),
-    metrics=(audit_status, supply_delta),
+    metrics=(audit_checked, audit_status, supply_delta, witness_silent),
 )

@@ -5,7 +5,11 @@ from contextlib import AbstractAsyncContextManager
 from hansa.foundation.plumbing.jobs import sweep, sweep_of
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.telemetry.metrics import card_visits_total, peer_acts_total
+from hansa.foundation.plumbing.telemetry.metrics import (
+    card_visits_total,
+    peer_acts_total,
+    search_index_current,
+)
 from hansa.rooms import federation
 
 from .card_rights import AGENT_RIGHT
@@ -118,7 +122,7 @@ ROOM = Room(
             "trust_domain",
         }
     ),
-    metrics=(card_visits_total, peer_acts_total),
+    metrics=(card_visits_total, peer_acts_total, search_index_current),
     account_end=ACCOUNT_END_OF_CARDS,
     offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT),
     fills=(

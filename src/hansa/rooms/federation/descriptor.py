@@ -2,12 +2,18 @@
 
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.telemetry.metrics import operator_licence_readings_total, peer_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import (
+    certificate_begins,
+    certificate_expires,
+    operator_licence_readings_total,
+    peer_refusals_total,
+)
 from hansa.foundation.plumbing.web.caller import LICENCE_CHECK, SERVICE_CHECK
 from hansa.foundation.plumbing.web.peer_caller import PEER_CHECK
 
 from .admission import check_licence
 from .admission import router as admission_router
+from .certificate_expiry import MEASURE_CERTIFICATES
 from .charter import (
     LAST_AUDIT,
     SEALED_REGISTRY_KEYS,
@@ -137,6 +143,7 @@ ROOM = Room(
             "federation_address",
             "federation_sync_interval_seconds",
             "frame_roster_max_age_hours",
+            "has_identity",
             "is_central_registry",
             "is_operator",
             "issues_identities",
@@ -172,9 +179,14 @@ ROOM = Room(
             "workload_socket",
         }
     ),
-    rounds=(FOLLOW_AUTHORITY,),
+    rounds=(FOLLOW_AUTHORITY, MEASURE_CERTIFICATES),
     background=(identity_followed, connections_to_peers),
-    metrics=(peer_refusals_total, operator_licence_readings_total),
+    metrics=(
+        certificate_begins,
+        certificate_expires,
+        operator_licence_readings_total,
+        peer_refusals_total,
+    ),
     sealed=(
         SEALED_REGISTRY_KEYS,
         SEALED_LICENSING_KEYS,

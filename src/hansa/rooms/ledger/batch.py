@@ -23,7 +23,13 @@ import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Database, PinnedConnection, Tx
-from hansa.foundation.plumbing.telemetry.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.plumbing.telemetry.metrics import (
+    batch_seconds,
+    batch_size,
+    postings_total,
+    transfers_waiting,
+)
+from hansa.foundation.plumbing.telemetry.tracing import TRACE, Trace, tracing
 from hansa.foundation.plumbing.web.changed_caller import CallerChanged
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.canonical import digest
@@ -80,6 +86,8 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
     lines: Sequence[bytes]
     """The orders as the database reads them."""
     outcome: asyncio.Future[Sequence[Row]]
+    trace: Trace | None = None
+    """Of the request, while traces are exported."""
 
     @classmethod
     def of(
@@ -96,7 +104,8 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
         if request is not None or refusal is not None:
             given = [_keyed(given[0], request, barred=refusal is not None), *given[1:]]
         lines = [_ENCODER.encode(order) for order in given]
-        return cls(given, render, refusal, lines, asyncio.get_running_loop().create_future())
+        outcome = asyncio.get_running_loop().create_future()
+        return cls(given, render, refusal, lines, outcome, TRACE.get() if tracing.is_on else None)
 
     @classmethod
     def of_transfer(
@@ -264,12 +273,16 @@ class GroupCommit:
             tickets = self._next_batch(still_to_come=len(decided))
             self._under_way += len(tickets)
             posting = partial(post_batch, tickets=tickets, book=self._book)
+            began = time.perf_counter()
+            batch = tracing.begin_batch(ticket.trace for ticket in tickets) if tracing.is_on else None
+            TRACE.set(batch)
             committing = asyncio.create_task(pinned.execute(posting))
             # The next batch is sent before the callers of the last one go on.
             self._return_outcomes(decided)
             decided = []
             try:
                 decided = list(zip(tickets, await committing, strict=True))
+                batch_seconds.observe(time.perf_counter() - began)
             except Unavailable as error:
                 self._fail(tickets, error)
                 return
@@ -279,6 +292,7 @@ class GroupCommit:
             finally:
                 self._under_way -= len(tickets)
                 self._usage.measure()
+                tracing.end_batch(batch, len(tickets))
         self._return_outcomes(decided)
 
     def _next_batch(self, still_to_come: int) -> list[Ticket]:

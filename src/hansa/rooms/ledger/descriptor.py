@@ -2,7 +2,12 @@
 
 from hansa.foundation.plumbing.jobs import scheduled
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.foundation.plumbing.telemetry.metrics import batch_size, postings_total, transfers_waiting
+from hansa.foundation.plumbing.telemetry.metrics import (
+    batch_seconds,
+    batch_size,
+    postings_total,
+    transfers_waiting,
+)
 from hansa.rooms import journal
 
 from .history import count_of_account, held_balances, keys_of_account
@@ -24,7 +29,7 @@ ROOM = Room(
             "ledger_id",
         }
     ),
-    metrics=(batch_size, postings_total, transfers_waiting),
+    metrics=(batch_seconds, batch_size, postings_total, transfers_waiting),
     fills=(
         journal.LEDGER_READINGS.filled_with(
             journal.LedgerReadings(

@@ -7,7 +7,7 @@ import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import postings_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, postings_total
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
@@ -36,6 +36,26 @@ from .orders import Order
 
 UNDECIDED = "UE001"
 CARRIED_OUT = ("posted", "recorded", "repeated", "nothing")
+TRANSACTION_TYPES = (
+    "transfer",
+    "issue",
+    "destroy",
+    "pool",
+    "grant",
+    "stake",
+    "unstake",
+    "reward",
+    "hold",
+    "capture",
+    "release",
+    "expire",
+    "out",
+    "in",
+    "return",
+    "swap",
+)
+
+begin(postings_total, TRANSACTION_TYPES)
 
 
 class Result(msgspec.Struct, frozen=True):

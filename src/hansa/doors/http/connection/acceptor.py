@@ -23,7 +23,7 @@ from typing import Protocol
 import structlog
 
 from hansa.doors.http.connection.per_address import AddressCounts, Place
-from hansa.foundation.plumbing.telemetry.metrics import connections_cut_off_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, connections_cut_off_total
 
 # So many, that a crowd is soon in, and those who are in wait for some milliseconds only.
 ACCEPTED_AT_ONCE_MAX = 256
@@ -38,6 +38,7 @@ REASONS = {
     "blocked_address": "an address is blocked: its connections were refused too often",
 }
 _log = structlog.get_logger()
+begin(connections_cut_off_total, (*REASONS, "failed_handshake"))
 HELD_SECONDS = 15.0
 HELD_MAX = 4096
 CLOSED_AT_ONCE_MAX = 16

@@ -22,9 +22,10 @@ from hansa.doors.http.connection.budgets import closing_answer
 from hansa.doors.http.connection.per_address import Place
 from hansa.doors.http.connection.strict_head import ConnectionRefused
 from hansa.doors.http.guard import METHODS, answers_of
-from hansa.foundation.plumbing.telemetry.metrics import connections_cut_off_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, connections_cut_off_total
 
 _log = structlog.get_logger()
+begin(connections_cut_off_total, ("head_timeout", "body_timeout", "slow_reader"))
 
 
 class EndingProtocol(HttpToolsProtocol):

@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.job_health import Waiting
-from hansa.foundation.plumbing.telemetry.metrics import mails_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, mails_total
 
 SENT_AT_ONCE = 5
 SEND_SECONDS = 30
@@ -40,6 +40,7 @@ HAS_MAIL_WITHOUT_JOB = Question(f"SELECT EXISTS ({_WITHOUT_JOB})")
 """Whether a process of an older version left mail that is due."""
 
 _log = structlog.get_logger()
+begin(mails_total, ("sent", "put off", "given up"))
 
 
 @dataclass(frozen=True)

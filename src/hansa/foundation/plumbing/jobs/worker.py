@@ -21,7 +21,16 @@ import structlog
 
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.batch_loader import Question, ask
-from hansa.foundation.plumbing.telemetry.metrics import jobs_dead, jobs_due, jobs_oldest_seconds, jobs_running
+from hansa.foundation.plumbing.telemetry.metrics import (
+    begin,
+    job_failures_total,
+    jobs_dead,
+    jobs_due,
+    jobs_failed_total,
+    jobs_fenced_total,
+    jobs_oldest_seconds,
+    jobs_running,
+)
 from hansa.foundation.values.errors import Unavailable
 
 from . import store
@@ -107,6 +116,8 @@ class Worker:
         self._runtime = runtime
         self._other_wakes = wakes
         self._kinds = {kind.name: kind for kind in kinds if _is_enabled(kind, runtime)}
+        for counter in (jobs_failed_total, jobs_fenced_total, job_failures_total):
+            begin(counter, self._kinds)
         self._running: dict[asyncio.Task[None], _Run] = {}
         self._counts: Counter[str] = Counter()
         self._not_before: dict[str, float] = {}

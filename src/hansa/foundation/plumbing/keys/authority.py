@@ -102,6 +102,11 @@ class IdentityAuthority:
         self.bundle_pem = file.bundle_pem
         self.revision += 1
 
+    @property
+    def certificate(self) -> x509.Certificate:
+        """The root that signs now."""
+        return self._file.certificate
+
     def changed(self) -> AuthorityFile | None:
         """The file where it is another one than the one in use; None also where it is lost. Raises: BadKey."""
         found = self._keys.find(KEY_NAME, f"{KEY_NAME}.pem")

@@ -23,10 +23,12 @@ import msgspec
 
 import hansa
 from hansa.foundation.plumbing.telemetry import metrics
+from hansa.foundation.plumbing.telemetry.tracing import TRACE
 from hansa.foundation.values.web_address import WebAddress, read_web_address, why_closed
 
 from .dialling import GuardedBackend, Lookup
 from .errors import (
+    ERROR_REASONS,
     AddressRefused,
     AnswerTooLarge,
     AnswerUnreadable,
@@ -40,6 +42,10 @@ from .txt_records import SystemTxt, TxtLookup
 
 TURN_SECONDS = 30.0
 USER_AGENT = f"hansa/{hansa.__version__}"
+metrics.begin(
+    metrics.outgoing_total,
+    (*ERROR_REASONS, *(f"{hundreds}xx" for hundreds in range(2, 6))),
+)
 CODINGS_TAKEN = frozenset({"", "identity", "gzip", "deflate"})
 
 
@@ -221,9 +227,10 @@ async def exchange(client: httpx2.AsyncClient, call: Call, limits: CallLimits) -
     deadline = monotonic() + limits.seconds
     try:
         async with asyncio.timeout(limits.seconds):
-            request = client.build_request(
-                call.method, call.url, content=call.body, headers=dict(call.headers)
-            )
+            headers = dict(call.headers)
+            if (trace := TRACE.get()) is not None:
+                headers["traceparent"] = trace.traceparent
+            request = client.build_request(call.method, call.url, content=call.body, headers=headers)
             answer = await client.send(request, stream=True)
             try:
                 return await _taken_in(answer, limits.body_bytes)

@@ -1,5 +1,7 @@
 """How a call to another host can fail. `reason` is a stable word that may be stored and shown."""
 
+from typing import get_args
+
 from hansa.foundation.values.web_address import Closed
 
 
@@ -66,3 +68,10 @@ class CircuitOpen(OutgoingTrouble):
     """The last calls to this peer failed; none is made before a pause has gone by. Nothing was sent."""
 
     reason = "circuit_open"
+
+
+ERROR_REASONS = (
+    *get_args(Closed),
+    *(error.reason for error in OutgoingTrouble.__subclasses__() if hasattr(error, "reason")),
+)
+"""The reason of every error of this module."""

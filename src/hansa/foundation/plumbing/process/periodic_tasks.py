@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.telemetry.metrics import begin, job_failures_total
 
 
 class PeriodicTask(msgspec.Struct, frozen=True):
@@ -26,6 +27,7 @@ class PeriodicTask(msgspec.Struct, frozen=True):
 
 async def run_periodic_tasks(runtime: Runtime, tasks: Sequence[PeriodicTask]) -> None:
     """Run until cancelled."""
+    begin(job_failures_total, [task.name for task in tasks])
     async with asyncio.TaskGroup() as group:
         for task in tasks:
             group.create_task(_repeat(runtime, task))

@@ -24,6 +24,7 @@ from .values import (
     contact,
     directory,
     domains,
+    fraction,
     is_operator_name,
     log_keys,
     mail_sender,
@@ -40,8 +41,8 @@ from .values import (
 )
 
 CAUTIOUS_MODE = Literal["off", "shadow", "enforce"]
-HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL"})
-ARE_A_SECRET = frozenset({"INTERNAL_API_KEY"})
+HOLD_A_PASSWORD = frozenset({"DATABASE_URL", "SMTP_URL", "HANSA_NATS_URL"})
+ARE_A_SECRET = frozenset({"INTERNAL_API_KEY", "METRICS_TOKEN"})
 
 
 class BadSetting(Exception):
@@ -177,6 +178,11 @@ class Settings(FederationSettings, BaseSettings):
     mcp_enabled: bool = True
     mcp_allowed_origins: Annotated[Words, AfterValidator(origins)] = []
     internal_api_key: Annotated[str, AfterValidator(secret)] | None = None
+    metrics_token: Annotated[str, AfterValidator(secret)] | None = None
+
+    otel_exporter_otlp_endpoint: Url | None = None
+    otel_traces_sampler_arg: Annotated[str, AfterValidator(fraction)] = "0.01"
+    otel_service_name: str | None = Field(default=None, min_length=1, max_length=255)
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"

@@ -22,6 +22,8 @@ from weakref import WeakSet
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
+from hansa.foundation.plumbing.telemetry.tracing import tracing
+
 from .hosts import ACQUIRE_SECONDS, avoid, connect_to_writer
 
 if TYPE_CHECKING:
@@ -131,6 +133,8 @@ async def connect(
     connection = cast("DatabaseConnection", opened)
     connection.cluster, connection.host = dsn, host
     _keep_alive(connection)
+    if tracing.is_on:
+        connection.add_query_logger(tracing.statement)
     try:
         await connection.begin()
     except BaseException:

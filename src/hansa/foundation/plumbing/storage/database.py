@@ -13,11 +13,18 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
+from hansa.foundation.plumbing.telemetry.metrics import (
+    commit_seconds,
+    connection_wait_seconds_total,
+    connection_waits_total,
+    connections_in_use,
+)
 from hansa.foundation.values.errors import Invalid, Unavailable
 
 from .connection import (
@@ -75,6 +82,7 @@ class Database:
         self._again_turn = asyncio.Lock()
         self._are_replaced = False
         self._watch: asyncio.Task[None] | None = None
+        self._in_use = 0
         self._interrupted: set[int] = set()
         """The server processes of connections on which a statement was broken off."""
 
@@ -137,6 +145,8 @@ class Database:
                         result = await use_case(connection)
                         # Until here an interruption rolls back; the commit itself is not to be cancelled.
                         expect_commit()
+                        ended = perf_counter()
+                    commit_seconds.observe(perf_counter() - ended)
                     require_replicated()
                     return result
             except asyncpg.UniqueViolationError as error:
@@ -262,10 +272,10 @@ class Database:
         if self._are_replaced:
             self._are_replaced = False
             await self._pool.expire_connections()
-        # The pool's own timeout would make a task for each request.
-        async with asyncio.timeout(ACQUIRE_SECONDS):
-            connection = await self._pool.acquire()
+        connection = await self._acquire(self._pool)
         process = connection.get_server_pid()
+        self._in_use += 1
+        connections_in_use.inc()
         try:
             # The proxy of the pool has every member of the connection.
             yield cast("DatabaseConnection", connection)
@@ -273,11 +283,34 @@ class Database:
             self._interrupted.add(process)
             raise
         finally:
-            if process in self._interrupted:
-                await self._release_interrupted(connection, self._pool)
-                self._interrupted.discard(process)
-            else:
-                await self._pool.release(connection)
+            try:
+                await self._release(connection, self._pool, process)
+            finally:
+                self._in_use -= 1
+                connections_in_use.dec()
+
+    async def _release(
+        self,
+        connection: "PoolConnectionProxy[asyncpg.Record]",
+        pool: "asyncpg.Pool[asyncpg.Record]",
+        process: int,
+    ) -> None:
+        if process in self._interrupted:
+            await self._release_interrupted(connection, pool)
+            self._interrupted.discard(process)
+        else:
+            await pool.release(connection)
+
+    async def _acquire(self, pool: "asyncpg.Pool[asyncpg.Record]") -> "PoolConnectionProxy[asyncpg.Record]":
+        is_waited_for, began = self._in_use >= self._pool_size, perf_counter()
+        try:
+            # The pool's own timeout would make a task for each request.
+            async with asyncio.timeout(ACQUIRE_SECONDS):
+                return await pool.acquire()
+        finally:
+            if is_waited_for:
+                connection_waits_total.inc()
+                connection_wait_seconds_total.inc(perf_counter() - began)
 
     @staticmethod
     async def _release_interrupted(

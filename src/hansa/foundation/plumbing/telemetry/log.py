@@ -12,6 +12,7 @@ from typing import Any
 
 from hansa.foundation.plumbing.telemetry.log_noise import NoiseFilter
 from hansa.foundation.plumbing.telemetry.request_log import request_log
+from hansa.foundation.plumbing.telemetry.tracing import TRACE
 
 # The logging library imports rich where it finds it, for tracebacks that are never printed here. That is a twentieth of
 # a start.
@@ -100,10 +101,12 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, traceback: Tr
 
 
 def add_request_id(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Name the request that an event belongs to, where there is one."""
+    """Name the request and the trace that an event belongs to, where there are any."""
     request_id = REQUEST_ID.get()
     if request_id is not None:
         event.setdefault("request_id", request_id.decode())
+    if (trace := TRACE.get()) is not None:
+        event.setdefault("trace_id", trace.trace_id)
     return event
 
 

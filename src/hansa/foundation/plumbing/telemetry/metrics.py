@@ -1,13 +1,21 @@
 """Counters and timings, in Prometheus form.
 
 Several serving processes are added up. Of a gauge either the processes alive are added up, or the last value that any of
-them set is shown (`multiprocess_mode`).
+them set is shown (`multiprocess_mode`). A module that knows the values of a label begins the counter at 0 with `begin`: an
+alert on an increase needs the 0 before the first one.
 """
+
+from collections.abc import Iterable
+from itertools import product
 
 from prometheus_client import Counter, Gauge, Histogram
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+COMMIT_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
 
+build_info = Gauge(
+    "hansa_build_info", "1; the labels have the versions.", ["version", "python"], multiprocess_mode="livemax"
+)
 requests_total = Counter("hansa_http_requests", "Requests answered.", ["method", "route", "status"])
 request_seconds = Histogram(
     "hansa_http_request_seconds", "Response time in seconds.", ["method", "route"], buckets=LATENCY_BUCKETS
@@ -31,6 +39,11 @@ audit_status = Gauge(
 backup_age_seconds = Gauge(
     "hansa_backup_age_seconds",
     "Age of the newest backup in seconds, measured every 15 seconds; without any, of the registry in this database.",
+    multiprocess_mode="mostrecent",
+)
+audit_checked = Gauge(
+    "hansa_audit_checked_timestamp_seconds",
+    "Time of the last audit cycle.",
     multiprocess_mode="mostrecent",
 )
 batch_size = Histogram(
@@ -115,3 +128,81 @@ jobs_oldest_seconds = Gauge(
 jobs_running = Gauge("hansa_jobs_running", "Jobs currently running.", ["job"], multiprocess_mode="livesum")
 jobs_failed_total = Counter("hansa_jobs_failed", "Attempts of jobs that failed.", ["job"])
 jobs_fenced_total = Counter("hansa_jobs_fenced", "Job results discarded because the lease was lost.", ["job"])
+connections_in_use = Gauge(
+    "hansa_database_connections_in_use",
+    "Database connections in use by requests and jobs.",
+    multiprocess_mode="livesum",
+)
+connections_max = Gauge(
+    "hansa_database_connections_max",
+    "Database connections that the pools may open.",
+    multiprocess_mode="livesum",
+)
+connection_waits_total = Counter(
+    "hansa_database_connection_waits", "Requests and jobs that waited for a database connection."
+)
+connection_wait_seconds_total = Counter(
+    "hansa_database_connection_wait_seconds", "Time that requests and jobs waited for a database connection."
+)
+commit_seconds = Histogram(
+    "hansa_database_commit_seconds",
+    "Duration of the commit of a transaction, the wait for synchronous standbys included.",
+    buckets=COMMIT_BUCKETS,
+)
+batch_seconds = Histogram(
+    "hansa_ledger_batch_seconds",
+    "Duration of a batch of transfers in the database, its commit included.",
+    buckets=COMMIT_BUCKETS,
+)
+database_primary = Gauge(
+    "hansa_database_primary",
+    "1 while the database is reached and takes writes, measured every 15 seconds.",
+    multiprocess_mode="mostrecent",
+)
+synchronous_standbys = Gauge(
+    "hansa_database_synchronous_standbys",
+    "Standbys that a commit may wait for, measured every 15 seconds.",
+    multiprocess_mode="mostrecent",
+)
+synchronous_replication = Gauge(
+    "hansa_database_synchronous_replication",
+    "1 while commits wait for synchronous standbys (synchronous_standby_names), measured every 15 seconds.",
+    multiprocess_mode="mostrecent",
+)
+disk_free_bytes = Gauge(
+    "hansa_disk_free_bytes",
+    "Free space of the file system of the data directory, measured every 15 seconds.",
+    multiprocess_mode="mostrecent",
+)
+disk_size_bytes = Gauge(
+    "hansa_disk_size_bytes", "Size of the file system of the data directory.", multiprocess_mode="mostrecent"
+)
+search_index_current = Gauge(
+    "hansa_search_index_current_timestamp_seconds",
+    "Time at which the search index last had every committed card, of the slowest process.",
+    multiprocess_mode="livemin",
+)
+certificate_begins = Gauge(
+    "hansa_certificate_begins_timestamp_seconds",
+    "Time from which the certificate is in force.",
+    ["certificate"],
+    multiprocess_mode="mostrecent",
+)
+certificate_expires = Gauge(
+    "hansa_certificate_expires_timestamp_seconds",
+    "Time at which the certificate ends.",
+    ["certificate"],
+    multiprocess_mode="mostrecent",
+)
+witness_silent = Gauge(
+    "hansa_log_witness_silent",
+    "1 while the witness did not cosign the newest checkpoint at the last request.",
+    ["witness"],
+    multiprocess_mode="mostrecent",
+)
+
+
+def begin(counter: Counter, *values: Iterable[str]) -> None:
+    """Begin a labelled counter at 0 for the values of each label, in each combination."""
+    for labels in product(*values):
+        counter.labels(*labels)

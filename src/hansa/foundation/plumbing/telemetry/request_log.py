@@ -33,6 +33,7 @@ class RequestLine(msgspec.Struct, frozen=True, gc=False):
     status: int
     seconds: float
     request_id: bytes
+    trace_id: str | None = None
 
 
 class RequestLog:
@@ -73,18 +74,20 @@ class RequestLog:
 
 
 def _as_text(line: RequestLine) -> str:
+    trace = "" if line.trace_id is None else f" trace_id={line.trace_id}"
     return (
         f"{_moment(line.at)} [info     ] request                        method={line.method}"
         f" milliseconds={line.seconds * 1000:.1f} path={_shown(line.raw_path, line.route)}"
-        f" request_id={line.request_id.decode()} status={line.status}\n"
+        f" request_id={line.request_id.decode()} status={line.status}{trace}\n"
     )
 
 
 def _as_json(line: RequestLine) -> str:
     path = encode_basestring_ascii(_shown(line.raw_path, line.route))
+    trace = "" if line.trace_id is None else f' "trace_id": "{line.trace_id}",'
     return (
         f'{{"method": "{line.method}", "path": {path}, "status": {line.status},'
-        f' "milliseconds": {line.seconds * 1000:.1f}, "request_id": "{line.request_id.decode()}",'
+        f' "milliseconds": {line.seconds * 1000:.1f}, "request_id": "{line.request_id.decode()}",{trace}'
         f' "event": "request", "level": "info", "timestamp": "{_moment(line.at)}"}}\n'
     )
 

@@ -74,3 +74,13 @@ class TooManyCapabilities(Conflict):
 
     code = "TOO_MANY_CAPABILITIES"
     remedy = "Revoke a capability that is no longer needed first."
+
+
+PASSED_IN_SHADOW = (
+    CapabilityUnknown,
+    CapabilityEnded,
+    CaveatViolated,
+    CapabilityBudgetSpent,
+    DelegatorMayNot,
+)
+"""Refusals that AGENT_DELEGATION_MODE `shadow` counts and lets pass."""

@@ -9,12 +9,12 @@ import structlog
 
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE, Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, shadow_refusals_total
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.secrets import fingerprint
 
 from . import rules, store
-from .errors import CapabilityAbsent, CapabilityUnknown
+from .errors import PASSED_IN_SHADOW, CapabilityAbsent, CapabilityUnknown
 from .rules import Chain, Use
 from .store import return_spent, spend
 
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _log = structlog.get_logger()
+begin(shadow_refusals_total, ("capabilities",), [error.code for error in PASSED_IN_SHADOW])
 
 
 @dataclass(frozen=True)

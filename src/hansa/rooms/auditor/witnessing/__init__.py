@@ -19,6 +19,7 @@ from .peer_logs import (
 )
 from .routes import cosigning_router, witness_router
 from .schemas import LogForksOut, LogWitnessesOut, LogWitnessOut
+from .silence import SHOW_SILENT_WITNESSES
 
 __all__ = [
     "ASK",
@@ -27,6 +28,7 @@ __all__ = [
     "FOLLOW_SECONDS",
     "PEER_KEYS",
     "SEALED_WITNESS_KEYS",
+    "SHOW_SILENT_WITNESSES",
     "LogForksOut",
     "LogWitnessOut",
     "LogWitnessesOut",

@@ -11,7 +11,7 @@ import structlog
 from hansa.foundation.plumbing.outgoing import CallLimits
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import peer_acts_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, peer_acts_total
 from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.catalogue import relays
@@ -33,6 +33,7 @@ OK = 200
 NOT_REFUSED = frozenset({"card_unknown", "card_absent"})
 
 _log = structlog.get_logger()
+begin(peer_acts_total, ("suspended", "reinstated", "revoked"), ("shadow", "enforce"))
 
 
 class Reading(NamedTuple):

@@ -7,14 +7,14 @@ commit. Of the visits that wait for slow hosts each costs a socket, and no place
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job, LeasedKind, Retries
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import card_visits_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, card_visits_total
 
 from . import store
 from .records import Cycle, Errand, Planned
@@ -35,6 +35,8 @@ WRITING: Slot[asyncio.Semaphore] = Slot(
 
 MakeVisit: TypeAlias = Callable[[Runtime, Visit], Awaitable[str]]
 """Make one visit and write its result; returns the outcome, a word for the metric."""
+
+begin(card_visits_total, get_args(Errand), ("unreachable", "taken_over", "left_alone", "moved"))
 
 
 async def pull_cycle(tx: Tx, interval_seconds: int) -> Cycle:

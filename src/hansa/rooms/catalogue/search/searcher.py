@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.telemetry.job_health import JobHealth
+from hansa.foundation.plumbing.telemetry.metrics import search_index_current
 
 from . import store
 from .errors import SearchNotReady
@@ -115,6 +116,7 @@ class Searcher:
                 self._has_failed = self._index is not None
                 raise
             self._is_complete = True
+        search_index_current.set_to_current_time()
 
     async def include_committed(self) -> None:
         """Wait until searches of this process find the changes committed by now, `WRITE_WAITS_SECONDS` at most.

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.jobs import Job, LeasedKind, PutOff, Retries
 from hansa.foundation.plumbing.outgoing import Answer, Call, CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import operator_licence_readings_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, operator_licence_readings_total
 from hansa.rooms.federation import peers
 from hansa.rooms.federation.identity import LOCAL_IDENTITY
 from hansa.rooms.federation.licences import (
@@ -49,6 +49,7 @@ CHAIN_MAX = 3
 _log = structlog.get_logger()
 PATH = "/api/v1/federation/licence/mine"
 LIMITS = CallLimits(seconds=10.0, body_bytes=256 * 1024)
+begin(operator_licence_readings_total, ("active", "suspended", "revoked", "expired", "none", "not_read"))
 EVERY_SECONDS = 300.0
 """How late a suspension, or a certificate that was issued anew, shows on the card."""
 

@@ -14,16 +14,18 @@ from hansa.foundation.plumbing.keys.trust_bundle import LeafRefused, TrustBundle
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import peer_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, peer_refusals_total
 from hansa.foundation.plumbing.web.peer_caller import NotAPeer, Peer
 from hansa.rooms.federation.charter import registry_id_of
 
 from . import store
+from .judging import NAME_SENTENCES
 from .reading import count_refusal
 from .records import Approval, PeerRecord
 
 WRONG_IDENTITY = "wrong_identity"
 REMEMBERED_MAX = 4096
+begin(peer_refusals_total, (WRONG_IDENTITY, *NAME_SENTENCES))
 
 
 class RecognisedLeaves:

@@ -22,6 +22,13 @@ UPDATE federation_service_certificate SET revoked_at = clock_timestamp()
 WHERE name = $1 AND revoked_at IS NULL AND expires_at > clock_timestamp()
 """
 
+_FIRST_TO_END = """
+SELECT issued_at, expires_at FROM (
+  SELECT DISTINCT ON (name) issued_at, expires_at FROM federation_service_certificate
+  WHERE revoked_at IS NULL ORDER BY name, expires_at DESC
+) AS newest WHERE expires_at > clock_timestamp() - interval '7 days' ORDER BY expires_at LIMIT 1
+"""
+
 _FIND_PRESENTED = """
 SELECT clock_timestamp() AS now, (
   SELECT spiffe_id FROM federation_service_certificate
@@ -40,6 +47,15 @@ async def add(
 async def certificates(tx: Tx) -> list[ServiceCertificate]:
     """Every certificate, by name and then by age."""
     return [ServiceCertificate(**row) for row in await tx.fetch(_LIST)]
+
+
+async def first_to_end(tx: Tx) -> tuple[datetime, datetime] | None:
+    """Time of issue and end of the certificate that ends first, of the newest of each service; None without one.
+
+    A certificate that ended more than a week ago is left out: its service is no longer used.
+    """
+    row = await tx.fetchrow(_FIRST_TO_END)
+    return None if row is None else (row["issued_at"], row["expires_at"])
 
 
 async def revoke(tx: Tx, name: str) -> int:

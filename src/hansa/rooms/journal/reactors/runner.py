@@ -15,6 +15,7 @@ from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import (
+    begin,
     reactions_failed_total,
     reactions_set_aside_total,
     reactions_total,
@@ -41,6 +42,8 @@ async def settle_reactors(tx: Tx, reactors: Sequence[Reactor]) -> None:
 
 def reactor_jobs(reactors: Sequence[Reactor], retries: Retries = RETRIES) -> list[TransactionalKind]:
     """The jobs that run these reactors, which must have been settled."""
+    for counter in (reactions_total, reactions_failed_total, reactions_set_aside_total):
+        begin(counter, [reactor.name for reactor in reactors])
     return [_kind(_Run(reactor), retries) for reactor in reactors]
 
 

@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
 from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.telemetry.metrics import webhook_tries_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, webhook_tries_total
 from hansa.rooms import people
 from hansa.rooms.people import NOTICE_DAYS
 
@@ -32,6 +32,7 @@ from .subscribing import purpose_of, signed_headers
 SENT_AT_ONCE = 16
 LIMITS = CallLimits(seconds=5.0, body_bytes=0)
 _log = structlog.get_logger()
+begin(webhook_tries_total, ("taken", "failed"))
 
 WHY: dict[StoppedBy, str] = {
     "failures": f"{FAILURES_UNTIL_STOPPED} tries in a row have failed",

@@ -10,6 +10,8 @@
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
 - `InternalCaller`: a service of the operator's own, by the internal key or by its certificate, or an admitted registry,
   by its licence key.
+- `Observer`: a holder of METRICS_TOKEN or of the internal key, or the machine of the registry; `MaybeObserver`: anyone, and
+  whether such a caller is it.
 - `ComparedAgent` or `agent_holding(permission, is_compared=True)`: as `CurrentAgent` and `agent_holding`, with the agent as this
   process read it before (optimistic): the transaction of the route compares its version.
 - A door that calls a route within the process gives the caller that it accepted (`GIVEN`), in place of a credential.
@@ -75,6 +77,7 @@ from .errors import (
     ScopeMissing,
 )
 from .internal import InternalCaller, Public, anyone, internal_caller
+from .observers import MaybeObserver, Observer, anyone_or_observer, observer
 
 __all__ = [
     "AGENT_CHECK",
@@ -109,6 +112,8 @@ __all__ = [
     "InternalCaller",
     "LicenceSuspended",
     "MaybeDeveloper",
+    "MaybeObserver",
+    "Observer",
     "PasswordSetter",
     "PermissionMissing",
     "Public",
@@ -121,6 +126,7 @@ __all__ = [
     "agent_holding",
     "agent_to_judge",
     "anyone",
+    "anyone_or_observer",
     "bearer_token",
     "check_developer_or_agent",
     "compared_agent_caller",
@@ -131,6 +137,7 @@ __all__ = [
     "developer_or_agent_caller",
     "internal_caller",
     "maybe_developer_holding",
+    "observer",
     "password_setter_caller",
     "require_permission",
     "require_scope_if_lacking",

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
-from hansa.foundation.plumbing.telemetry.metrics import shadow_refusals_total
+from hansa.foundation.plumbing.telemetry.metrics import begin, shadow_refusals_total
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Unauthorized
@@ -27,6 +27,7 @@ from .credentials import (
 from .errors import PermissionMissing, ScopeMissing
 
 _log = structlog.get_logger()
+begin(shadow_refusals_total, ("roles",), (PermissionMissing.code,))
 
 
 @refuses_with(Unauthorized, asking=AGENT_CHECK)

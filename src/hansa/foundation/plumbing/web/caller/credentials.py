@@ -25,6 +25,7 @@ DEVELOPER_SCHEME = HTTPBearer(scheme_name="DeveloperToken", auto_error=False)
 AGENT_SCHEME = HTTPBearer(scheme_name="AgentToken", auto_error=False)
 PASSWORD_SCHEME = HTTPBearer(scheme_name="PasswordToken", auto_error=False)
 INTERNAL_SCHEME = APIKeyHeader(name=INTERNAL_KEY_HEADER, scheme_name="InternalKey", auto_error=False)
+METRICS_SCHEME = HTTPBearer(scheme_name="MetricsToken", auto_error=False)
 LICENCE_SCHEME = APIKeyHeader(name=LICENCE_HEADER, scheme_name="FederationLicence", auto_error=False)
 
 
