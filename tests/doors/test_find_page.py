@@ -90,6 +90,7 @@ async def test_a_contract_is_found_by_its_parties_and_by_everybody_if_it_is_publ
     browser = await browser_of(registry, owner)
     await browser.open(f"/find?q=contract+{private}")
     assert browser.page.url.path == f"/account/agents/{agent.did}/contracts/{private}"
+    assert browser.page.history[0].headers["cache-control"] == "no-store"
     stranger = await browser_of(registry)
     assert (await stranger.open(f"/find?q=contract+{private}")).status_code == 404
 

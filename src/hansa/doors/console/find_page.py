@@ -82,9 +82,12 @@ async def find(
         found = await db.read(lambda tx: _with_key(tx, text)) or await _called(searcher, db, text)
         if not found:
             return see_other(f"/catalogue?{urlencode({'q': text})}")
+    answer: Response
     if len(found) == 1:
-        return see_other(found[0].address)
-    answer = page(request, "find.html", status=200 if found or not text else 404, text=text, found=found)
+        answer = see_other(found[0].address)
+    else:
+        answer = page(request, "find.html", status=200 if found or not text else 404, text=text, found=found)
+    # The contracts of own agents are found for their owner alone.
     answer.headers.update(FORM_HEADERS)
     return answer
 

@@ -1,13 +1,18 @@
-"""Rows of agents on the front page: each is the beginning of a search of the catalogue, to which it leads."""
+"""Rows of agents on the front page: each is the beginning of a search of the catalogue, to which it leads.
 
-from collections.abc import Sequence
+A row is rendered again only when the index or one of its cards has changed (`catalogue.Answers`); the versions of the cards of
+all rows are read in one statement.
+"""
+
+import asyncio
 
 import msgspec
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from hansa.doors.console.catalogue_pages import AgentView
+from hansa.doors.console.rendering import part, with_ages_of_now
 from hansa.doors.console.search_parameters import SearchParameters
-from hansa.foundation.plumbing.storage.database import Database
 from hansa.rooms import catalogue
 
 AGENTS_OF_ROW = 4
@@ -20,26 +25,33 @@ SEARCHES = {
 
 
 class AgentRow(msgspec.Struct, frozen=True):
-    """A row with its title and the address of its search."""
+    """A row with its title, the address of its search, and its cards."""
 
     title: str
     address: str
-    agents: Sequence[AgentView]
+    cards: Markup
 
 
-async def agent_rows(searcher: catalogue.Searcher, db: Database) -> list[AgentRow]:
-    """The rows that have agents, all read in one statement; none while the search index is being built."""
-    queries = [replace(parameters.search_query(), limit=AGENTS_OF_ROW) for parameters in SEARCHES.values()]
+async def agent_rows(answers: catalogue.Answers) -> list[AgentRow]:
+    """The rows that have agents; none while the search index is being built."""
     try:
-        found = await catalogue.discover_all(searcher, db, queries)
+        rendered = await asyncio.gather(
+            *(answers.answer(_query_of(parameters), _rendered) for parameters in SEARCHES.values())
+        )
     except catalogue.SearchNotReady:
         return []
-    rows = [
-        AgentRow(title, parameters.address, [AgentView.of(card) for card in _of_row(title, cards)])
-        for (title, parameters), cards in zip(SEARCHES.items(), found, strict=True)
+    return [
+        AgentRow(title, parameters.address, Markup(with_ages_of_now(cards)[0].decode()))  # noqa: S704
+        for (title, parameters), cards in zip(SEARCHES.items(), rendered, strict=True)
+        if cards
     ]
-    return [row for row in rows if row.agents]
 
 
-def _of_row(title: str, cards: Sequence[catalogue.FoundCard]) -> list[catalogue.FoundCard]:
-    return [card for card in cards if title != "Most proven" or card.verified_jobs]
+def _query_of(parameters: SearchParameters) -> catalogue.SearchQuery:
+    return replace(parameters.search_query(), limit=AGENTS_OF_ROW)
+
+
+def _rendered(found: catalogue.Discovery, query: catalogue.SearchQuery) -> bytes:
+    """The cards of a row. An agent without a verified job is not proven."""
+    cards = [card for card in found.results if query.sort != "proven" or card.verified_jobs]
+    return part("front-row.html", agents=[AgentView.of(card) for card in cards]).encode()

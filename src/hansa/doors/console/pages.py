@@ -8,7 +8,7 @@
 import inspect
 import json
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Request
@@ -33,6 +33,7 @@ from hansa.rooms import auditor, catalogue, journal
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
+FoundAnswers = Annotated[catalogue.Answers, Depends(catalogue.SEARCH_ANSWERS.given)]
 READS = [Depends(within_read_limit)]
 EVENTS_SHOWN = 12
 
@@ -79,7 +80,7 @@ ROWS = [
 
 @router.get("/", dependencies=READS)
 async def show_front(
-    _: Public, request: Request, db: Db, settings: Config, ledger: Ledger, *, searcher: catalogue.Search
+    _: Public, request: Request, db: Db, settings: Config, ledger: Ledger, *, answers: FoundAnswers
 ) -> HTMLResponse:
     """Show an introduction to this registry, rows of its agents, the balance of its supply, and its newest events."""
     watch = await auditor.watch_supply(db)
@@ -102,7 +103,7 @@ async def show_front(
         watch=watch,
         figures=figures,
         chain=chain,
-        rows=await agent_rows(searcher, db),
+        rows=await agent_rows(answers),
         lines=lines_of(found.events),
         sentences=SENTENCES,
         left_out=ENTRIES_OF_THE_LEDGER,

@@ -41,6 +41,8 @@ from .replace import replace_document
 from .retire import retire_card
 from .search import (
     LOCAL_ORIGIN,
+    SEARCH_ANSWERS,
+    Answers,
     CardWrites,
     Discovery,
     Explanation,
@@ -52,7 +54,6 @@ from .search import (
     SearchNotReady,
     SearchQuery,
     discover,
-    discover_all,
 )
 from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position
@@ -74,8 +75,10 @@ __all__ = [
     "MCP",
     "NAME_ON_CARD",
     "ROOM",
+    "SEARCH_ANSWERS",
     "TOOL_TAG",
     "AgentKey",
+    "Answers",
     "Bond",
     "Card",
     "CardEdit",
@@ -117,7 +120,6 @@ __all__ = [
     "check_card",
     "declared_price",
     "discover",
-    "discover_all",
     "edit_card",
     "grade_of",
     "history_of",

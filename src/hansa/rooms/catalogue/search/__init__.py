@@ -1,9 +1,10 @@
 """Finding cards by their content: an index beside the database, fed from it, and the searches that read it."""
 
-from .discover import discover, discover_all
+from .discover import discover
 from .errors import SearchNotReady
 from .execution import Hits
 from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, SearchQuery
+from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
 from .searcher import SEARCHER, Searcher
 from .store import CARDS_CHANGED
@@ -13,6 +14,8 @@ __all__ = [
     "CARDS_CHANGED",
     "LOCAL_ORIGIN",
     "SEARCHER",
+    "SEARCH_ANSWERS",
+    "Answers",
     "CardWrites",
     "Discovery",
     "Explanation",
@@ -24,6 +27,5 @@ __all__ = [
     "SearchQuery",
     "Searcher",
     "discover",
-    "discover_all",
     "router",
 ]

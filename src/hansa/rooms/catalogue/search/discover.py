@@ -1,8 +1,7 @@
 """Discovery: the index names the cards, the database supplies their present state."""
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import asyncpg
 
@@ -28,29 +27,15 @@ async def discover(searcher: Searcher, db: Database, search_query: SearchQuery) 
     return discovery
 
 
-async def discover_all(
-    searcher: Searcher, db: Database, queries: Sequence[SearchQuery]
-) -> list[list[FoundCard]]:
-    """The cards of several searches, read in one statement. Raises: SearchNotReady, Unavailable."""
-    every = await asyncio.gather(*(searcher.hits(query) for query in queries))
-    numbers = list(dict.fromkeys(number for hits in every for number in hits.numbers))
-    cards = await db.query(lambda tx: store.page(tx, numbers)) if numbers else {}
-    return [_found_of(hits, cards) for hits in every]
-
-
 async def read_found(db: Database, hits: Hits) -> tuple[Discovery, Mapping[int, int]]:
     """Return the cards found, as they are now, and the version of each card that was read."""
     if not hits.cards:
         return Discovery([], hits.total, hits.facets), {}
     cards = await db.query(lambda tx: store.page(tx, hits.numbers))
-    results = _found_of(hits, cards)
+    explainer = Explainer(hits.parsed, hits.unknown)
+    results = [_found(cards[number], score, explainer) for number, score in hits.cards if number in cards]
     versions = {number: card["version"] for number, card in cards.items()}
     return Discovery(results, hits.total, hits.facets), versions
-
-
-def _found_of(hits: Hits, cards: Mapping[int, asyncpg.Record]) -> list[FoundCard]:
-    explainer = Explainer(hits.parsed, hits.unknown)
-    return [_found(cards[number], score, explainer) for number, score in hits.cards if number in cards]
 
 
 def _found(card: asyncpg.Record, score: float, explainer: Explainer) -> FoundCard:
