@@ -42,8 +42,8 @@ MORE = {
     "GET /account/agents/{did}/capabilities/{capability_id:uuid}/narrow": SUGGESTED + 5,
     # Session, agent with its name, wrapped units, transfers over the bridge; the field of the receiver.
     "GET /account/agents/{did}/wallet/bridge": SUGGESTED + 6,
-    # Session, agent with its name, place in the log, its events in two portions, names.
-    "GET /account/agents/{did}/history": 7,
+    # Session, agent with its name, place in the log, its events in two portions, each behind the boundary of the archive, names.
+    "GET /account/agents/{did}/history": 9,
     # The proof: leaves and paths in the tree, the attestation, and its place in the log.
     "GET /account/agents/{did}/wallet/proof": 18,
 }
