@@ -316,3 +316,38 @@ async def test_a_transfer_survives_an_ended_session(owner):
     await owner.browser.send("/login", email=owner.developer.email, password=PASSWORD)
     answer = await owner.browser.send(form.action)
     assert "The units were sent." in answer.text
+
+
+async def test_a_token_is_settled_by_its_form_after_the_effect_and_no_page_repeats_it(owner):
+    payments = Payments(owner.registry, owner.agent, owner.payee)
+    made = await payments.authorized("5")
+    await payments.verify(made["token"])
+    page = owner.path("wallet/tokens")
+    await owner.browser.open(page)
+    assert "The amount is paid to the payee" in owner.browser.text
+    wrong = await owner.browser.send(f"{page}/settle", payment_token=made["token"][:-1])
+    assert (wrong.status_code, 'role="alert"' in wrong.text) == (404, True)
+    assert made["token"][:-1] not in wrong.text
+    form = owner.browser.form(f"{page}/settle")
+    kept = [pair for pair in form.fields if pair[0] != "payment_token"]
+    for _ in range(2):
+        settled = await owner.browser.post(form.action, kept, payment_token=made["token"])
+        assert "The settlement has begun." in settled.text
+        assert made["token"] not in settled.text
+    assert (await payments.listed(made["token_id"]))["status"] in {"settling", "settled"}
+    assert (await payments.settle(made["token"], wait=10)).json()["status"] == "settled"
+    assert await owner.payee.balance() == "105"
+
+
+async def test_a_payee_takes_a_part_of_its_token_and_the_rest_goes_back(owner):
+    payments = Payments(owner.registry, owner.payee, owner.agent)
+    made = await payments.authorized("5", capture_by="payee")
+    await payments.verify(made["token"])
+    page = owner.path("wallet/tokens")
+    await owner.browser.open(page)
+    refused = await owner.browser.send(f"{page}/settle", payment_token=made["token"], capture_amount="6")
+    assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
+    await owner.browser.send(f"{page}/settle", payment_token=made["token"], capture_amount="1,5")
+    taken = await payments.settle(made["token"], by=owner.agent, wait=10, capture_amount="1.5")
+    assert (taken.json()["status"], taken.json()["amount"]) == ("settled", "1.5")
+    assert await owner.agent.balance() == "101.5"

@@ -64,6 +64,16 @@ async def _admission(stage: Any) -> FilledForm:
     return await _administrators(trust_domain=f"browsed{next(_numbers)}.example")(stage)
 
 
+async def _token(stage: Any) -> FilledForm:
+    """A new payment token of the staged agent, which has no other that is unused."""
+    unused = "DELETE FROM commerce_payment_token WHERE status = 'authorized' AND hold_id IS NULL"
+    await stage.registry.database.transaction(lambda tx: tx.execute(unused))
+    body = {"target_agent_did": stage.payee.did, "amount": "0.0001"}
+    made = await stage.registry.post("/a2a-payment/authorize", json=body, headers=stage.agent.headers)
+    assert made.status_code == 200, made.text
+    return await _owners(payment_token=made.json()["token"])(stage)
+
+
 async def _quote(stage: Any) -> FilledForm:
     """A firm quote of the staged agent, which has no other one."""
     await stage.registry.database.transaction(lambda tx: tx.execute("DELETE FROM commerce_firm_quote"))
@@ -157,6 +167,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/capabilities/{{capability_id:uuid}}/narrow": _narrower,
     f"{AGENT}/wallet/tokens": _payment,
     f"{AGENT}/wallet/tokens/check": _payment,
+    f"{AGENT}/wallet/tokens/settle": _token,
     f"{AGENT}/wallet/tokens/{{token_id:uuid}}/release": _owners(),
     f"{AGENT}/wallet/bond/{{act}}": _bond,
     f"{AGENT}/contracts": _owners(

@@ -27,6 +27,7 @@ SECRET_FIELDS = frozenset(
         "recovery_key",
         "client_secret",
         "password_token",
+        "payment_token",
     }
 )
 FIELDS_MAX = 1000

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn
+from hansa.doors.console.own_agents.picker import with_dids
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -121,7 +122,7 @@ async def burn(sender: TreasuryAct, request: Request, db: Db, settings: Config) 
 @router.post("/administration/treasury/grant")
 async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
     """Pay an agent, or the account for shortfalls, from the treasury, without a fee."""
-    book = ledger.Book.of(settings)
+    book, sender = ledger.Book.of(settings), await with_dids(db, sender, "payee")
 
     async def granted(tx: Tx) -> None:
         fields = sender.form.read_as(GrantFields)

@@ -10,6 +10,7 @@ from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa.rooms import agents
 
 from .pages import MyDid, agent_page, own_agent, path_of, settings_router
+from .picker import with_dids
 
 router = settings_router()
 
@@ -27,7 +28,7 @@ async def show_rights(did: MyDid, person: SignedInPerson, request: Request, db: 
 @router.post("/rights")
 async def change_rights(did: MyDid, sender: ProvedAct, request: Request, db: Db) -> Response:
     """Replace the roles and the spend policy, with effect from the agent's next request."""
-    person, form = sender.person, sender.form
+    person, form = sender.person, (await with_dids(db, sender, PAYEES)).form
     await own_agent(db, person, did)
     try:
         replacement = _requested(form).replacement()

@@ -1,4 +1,4 @@
-"""The payment tokens of an own agent: until when each can be used, its outcome, and giving one up."""
+"""The payment tokens of an own agent: until when each can be used, its outcome, settling one and giving one up."""
 
 from uuid import UUID
 
@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -42,6 +43,22 @@ async def release_token(
             request, sender.person, agent, refused, db, settings=settings, status=answer.status
         )
     return see_other(address_of(did, "wallet/tokens", "released"))
+
+
+@router.post("/account/agents/{did}/wallet/tokens/settle", dependencies=ACTS)
+async def settle_token(did: MyDid, sender: Act, request: Request, db: Db, *, settings: Config) -> Response:
+    """Settle a token that this agent authorized, or that pays it; the payment runs after the answer."""
+    agent = await own_agent(db, sender.person, did)
+    body = {"token": sender.form.value("payment_token").strip()}
+    if amount := with_decimal_point(sender.form.value("capture_amount").strip()):
+        body["capture_amount"] = amount
+    answer = await act_as(request, sender, did, "/a2a-payment/settle", body)
+    if answer.is_refused:
+        refused = answer.on(sender.form, token="payment_token")  # noqa: S106
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, "wallet/tokens", "settled"))
 
 
 async def _page(
