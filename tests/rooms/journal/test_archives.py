@@ -27,6 +27,7 @@ from hansa.rooms.journal.projection.snapshot import projected_balances
 from hansa.rooms.journal.volume import add_settled_volume
 from hansa.rooms.ledger.history import held_balances
 from hansa_verify import ARCHIVE_TYPE, CARD_PROFILE, ArchiveVerdict, RegistryKey, verify_archive
+from tests.operation.registry_process import run
 from tests.registry import StartRegistry, TestAgent, TestRegistry
 
 MONTH = "2025-08"
@@ -154,6 +155,11 @@ async def test_an_archive_has_every_event_of_its_month_and_is_verified_offline(a
     table = pq.read_table(aged.folder / FILE)
     assert table.num_rows == verdict.manifest["rows"] < total
     assert 'a "quote", \\ and ünïcode\u2028' in table.column("message").to_pylist()
+    command = ("verify", "archive", str(aged.folder), f"--keys={aged.folder.with_name('history.json')}")
+    ended = await run(*command, "--json", data_dir=aged.folder.with_name("none"))
+    assert (ended.code, json.loads(ended.output)["archives"][0]["month"]) == (0, MONTH), ended
+    change_the_file(aged)
+    assert (await run(*command, data_dir=aged.folder.with_name("none"))).code == 1
     # Nothing is dropped by it.
     assert (await events_of(aged.registry))["pagination"]["total_items"] > total
 
