@@ -9,7 +9,7 @@ IN_PARALLEL := -p tests.workers --workers auto
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format dashboard map events synchronous client-wheel release image-test pictures bench bench-full lighthouse lock clean
+.PHONY: help setup run demo demo-federation browser openapi-tools stock-clients agent-frameworks crewai test-quick test test-deep test-release test-ha check types style structure format dashboard map events synchronous client-wheel release image-test pictures compared-pictures bench bench-full lighthouse lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -102,6 +102,9 @@ image-test: .venv/.test ## build the image by Buildah, start it read-only and as
 
 pictures: browser ## take the pictures of the README and of the guides anew
 	$(BIN)/python -m tests.browser.pictures
+
+compared-pictures: browser ## record anew the appearance with which the tests compare pages
+	HANSA_COMPARED_PICTURES=1 $(PYTEST) -q tests/browser/test_compared_pictures.py
 
 lighthouse: browser ## judge pages by Lighthouse as a slow telephone loads them; each category has to reach 95
 	$(BIN)/python -m tests.lighthouse.judge

@@ -73,7 +73,7 @@ LONGEST_FILES = (
     "test_operator_commands.py",
     "test_schema_fuzz.py",
     "test_workers.py",
-    "test_pages_in_a_browser.py",
+    "test_every_page.py",
     "test_secret_canaries.py",
     "test_rights_matrix.py",
     "test_shared_database.py",

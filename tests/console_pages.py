@@ -21,6 +21,13 @@ OF_ADMINISTRATORS = "GET /administration"
 # Documents and parts, which no person opens as a page.
 NO_PAGES = ("GET /api/", "GET /.well-known/", "GET /session/menu", "GET /events/stream")
 UNBROKEN, WIDE_NAME = "unbroken" * 20, "W" * 100
+SKILL = {
+    "id": "s",
+    "name": "s" * 100,
+    "description": UNBROKEN,
+    "tags": ["t" * 60],
+    "examples": ["e" * 200],
+}
 PEER = f"{'w' * 50}.registry-with-a-long-name.example"
 VERDICTS = [
     {"step": "schema", "ok": True, "reason": "every member is one of registry card 0.6"},
@@ -60,7 +67,14 @@ class ConsolePage:
 async def furnish(registry: TestRegistry) -> Stage:
     """A stage on which the own agent has a long name, and lists have rows with long texts."""
     stage = await set_stage(registry, streams=True)
-    agent = await stage.developer.agent(name=WIDE_NAME, description=UNBROKEN)
+    agent = await stage.developer.agent(
+        name=WIDE_NAME,
+        description=UNBROKEN,
+        tags=["t" * 60],
+        skills=[SKILL],
+        documentationUrl=f"https://agent.example.org/{UNBROKEN}",
+        iconUrl="https://pictures.example.org/icon.png",
+    )
     card = (await registry.get(f"/agents/by-did/{agent.did}")).json()
     stage = replace(stage, agent=agent, card_name=card["human_readable_id"])
     await _peer_with_a_pool(registry)

@@ -50,8 +50,8 @@ async def violations_of(page: Page) -> list[str]:
     return found + await page.evaluate(FAINT_TEXTS)
 
 
-async def objections(page: Page, *, is_judged: bool = True) -> list[str]:
-    """Texts too faint to read, whether the page is too wide, and every violation that axe finds where it judges the page."""
-    found = await violations_of(page) if is_judged else await page.evaluate(FAINT_TEXTS)
+async def objections(page: Page) -> list[str]:
+    """Every violation that axe finds, texts too faint to read, and the width of a page that is too wide."""
+    found = await violations_of(page)
     width, window = await page.evaluate(WIDTH), (page.viewport_size or {})["width"]
     return [*found, *([f"{width} pixels wide"] if width > window else [])]

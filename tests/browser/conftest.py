@@ -18,6 +18,8 @@ from tests.registry import StartRegistry, TestRegistry
 PATIENCE_MILLISECONDS = 120_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
+# Hinting rounds the width of glyphs, by rules of the machine: without it a page has the same measures everywhere.
+UNHINTED = "--font-render-hinting=none"
 # A route for it would be asked about every request, and would turn the browser's cache off.
 REACHES_NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
@@ -56,7 +58,7 @@ async def browser(browser_path: str) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         # The sandbox of the browser does not start for root, and nothing but our own pages is opened.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        arguments.append(REACHES_NO_OTHER_HOST)
+        arguments += [REACHES_NO_OTHER_HOST, UNHINTED]
         browser = await playwright.chromium.launch(executable_path=browser_path, args=arguments)
         yield browser
         await browser.close()

@@ -12,40 +12,11 @@ SCREEN = {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"}
 TELEPHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 # A commit looks at the narrow one, on which a page fits least.
 DEVICES = pytest.mark.parametrize("device", by_tier([TELEPHONE], [SCREEN, TELEPHONE], [SCREEN, TELEPHONE]))
-# A commit has a third of the pages judged by axe, which takes most of the time.
-JUDGED_EVERY = by_tier(3, 1, 1)
-PUBLIC = ("/sign-up", "/login", "/forgot-password", "/recover", "/recover/two-factor")
-ACCOUNT = (
-    "/account",
-    "/account/security",
-    "/account/sessions",
-    "/account/change-password",
-    "/account/two-factor",
-    "/account/recovery-keys",
-    "/account/deletion",
-    "/account/terms",
-    "/account/api-keys",
-    "/account/webhooks",
-    "/account/requests",
-    "/account/agents",
-    "/account/agents/new",
-)
-AGENT = (
-    "",
-    "/card",
-    "/versions",
-    "/versions/1",
-    "/rights",
-    "/approvals",
-    "/capabilities",
-    "/credentials",
-    "/end",
-)
 
 
-async def require_fit(page, *, is_judged=True):
-    """The page that is open is fit for everybody; whether axe judges it can be chosen."""
-    assert (page.url, await objections(page, is_judged=is_judged)) == (page.url, [])
+async def require_fit(page):
+    """The page that is open is fit for everybody."""
+    assert (page.url, await objections(page)) == (page.url, [])
 
 
 async def log_in(page, email):
@@ -133,31 +104,6 @@ async def test_the_link_of_an_invitation_opens_sign_up_with_the_code_and_keeps_i
     listed = await registry.get("/admin/invite-codes", headers=administrator.headers)
     uses = {invite["id"]: invite["uses"] for invite in listed.json()["items"]}
     assert uses == {first["id"]: 0, second["id"]: 1}
-    assert (opened.strangers, opened.complaints) == ([], [])
-
-
-@DEVICES
-async def test_every_page_of_an_account_and_of_an_agent_is_fit_for_everybody(registry, visit, device):
-    developer: TestDeveloper = await registry.developer()
-    agent = await developer.agent(name="W" * 100, description="unbroken" * 100)
-    webhook = {"url": "https://receiver.example.com/" + "u" * 200, "event_types": ["*"]}
-    made = await registry.post("/developers/webhooks", json=webhook, headers=developer.headers)
-    await registry.post(f"/developers/webhooks/{made.json()['id']}/test", headers=developer.headers)
-    await registry.post("/auth/api-keys", json={"key_name": "n" * 100}, headers=developer.headers)
-    body = {"caveats": {"permissions": ["teg.transfer"]}, "budget_total": "5"}
-    await registry.post("/agents/capabilities", json=body, headers=agent.headers)
-    opened = await visit("/sign-up", **device)
-    page = opened.page
-    for path in PUBLIC:
-        await page.goto(path)
-        await require_fit(page)
-    await log_in(page, developer.email)
-    webhook_page = f"/account/webhooks/{made.json()['id']}"
-    for number, path in enumerate(
-        (*ACCOUNT, webhook_page, *(f"/account/agents/{agent.did}{part}" for part in AGENT))
-    ):
-        await page.goto(path)
-        await require_fit(page, is_judged=number % JUDGED_EVERY == 0)
     assert (opened.strangers, opened.complaints) == ([], [])
 
 

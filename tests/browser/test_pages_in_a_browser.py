@@ -4,36 +4,10 @@ import re
 
 from playwright.async_api import expect
 
-from tests.browser.accessibility import FAINT_TEXTS, WIDTH, objections, violations_of
+from tests.browser.accessibility import objections
 from tests.conversations.person import person
-from tests.properties.scale import by_tier
 from tests.registry import PASSWORD, text_of
 
-PAGES = [
-    "/",
-    "/catalogue",
-    "/first-steps",
-    "/supply",
-    "/guides",
-    "/guides/settings",
-    "/changelog",
-    "/status",
-    "/federation",
-    "/connect",
-    "/design",
-    "/swaps",
-    "/proofs",
-    "/licences",
-    "/verify",
-    "/events",
-    "/events/1",
-    "/transactions/tx-1",
-    "/set-password#token=x",
-    "/docs",
-    "/docs/operations/transfer_units",
-    "/docs/problems",
-    "/docs/problems/INSUFFICIENT_BALANCE",
-]
 REFRESHED = 6000
 TELEPHONE = {"width": 320, "height": 740}
 DESK = {"width": 1280, "height": 720}
@@ -44,46 +18,6 @@ async def settled(visit, path, **settings):
     opened = await visit(path, **settings)
     await opened.page.wait_for_load_state("networkidle")
     return opened
-
-
-async def test_every_page_fits_a_telephone_asks_no_other_host_is_accessible_and_stands_out_by_day_and_by_night(
-    registry, visit
-):
-    skill = {
-        "id": "s",
-        "name": "s" * 100,
-        "description": "unbroken" * 100,
-        "tags": ["t" * 60],
-        "examples": ["e" * 200],
-    }
-    url = "https://agent.example.org/" + "u" * 300
-    wide = await registry.agent(
-        name="W" * 120,
-        description="unbroken" * 100,
-        tags=["t" * 60],
-        skills=[skill],
-        documentationUrl=url,
-        iconUrl="https://pictures.example.org/icon.png",
-    )
-    paid = await registry.agent(tags=["ships"], pricing={"model": "per_request", "base_rate": 1})
-    await registry.indexed()
-    own = [*PAGES, f"/agents/{paid.did}", "/catalogue?q=translator&sort=newest&pricing=paid"]
-    # A commit has a third of them judged by axe, which takes most of the time.
-    judged = by_tier(own[::3], own, own)
-    opened = await visit("/livez", viewport=TELEPHONE)
-    page = opened.page
-    for path in [*own, f"/agents/{wide.did}", "/catalogue?q=www&tag=" + "t" * 60]:
-        await page.set_viewport_size(TELEPHONE)
-        await page.goto(path)
-        await page.wait_for_load_state("networkidle")
-        width = await page.evaluate(WIDTH)
-        assert (path, width, opened.strangers, opened.complaints) == (path, TELEPHONE["width"], [], [])
-        await page.set_viewport_size(DESK)
-        for scheme in ("light", "dark") if path in own else ():
-            await page.emulate_media(color_scheme=scheme)
-            assert (path, scheme, await page.evaluate(FAINT_TEXTS)) == (path, scheme, [])
-        if path in judged:
-            assert (path, await violations_of(page)) == (path, [])
 
 
 async def test_a_browser_applies_no_style_that_the_registry_did_not_write(visit):

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -14,7 +15,9 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.person import confirm
 from tests.conversations.test_buying import Service, service
-from tests.registry import PASSWORD, TestAgent, TestDeveloper
+from tests.conversations.test_joining import with_trust_followed
+from tests.neighbours.two_registries import Neighbours, neighbours
+from tests.registry import PASSWORD, DatabaseFarm, TestAgent, TestDeveloper
 
 __all__ = ["service"]
 
@@ -55,18 +58,12 @@ class Tasks:
 
 
 @pytest.fixture
-async def place(service: Service) -> AsyncIterator[str]:
-    async with service.payments.registry.listening() as place:
-        yield f"http://{place}"
-
-
-@pytest.fixture
-async def tab(browser: Browser, place: str):
-    """Open a tab of another person: `await tab(developer)`."""
+async def tab(browser: Browser):
+    """Open a tab of another person at a registry: `await tab(address, developer)`."""
     contexts = []
 
-    async def opened(developer: TestDeveloper) -> Tasks:
-        context = await browser.new_context(base_url=place, viewport={"width": 1280, "height": 900})
+    async def opened(address: str, developer: TestDeveloper) -> Tasks:
+        context = await browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
         contexts.append(context)
         await context.add_init_script(COUNTED)
         tasks = Tasks(await context.new_page())
@@ -154,15 +151,56 @@ async def see_that_the_registry_is_honest(reader: Tasks) -> None:
         await expect(page.get_by_role("heading", name="Registry card", exact=True).first).to_be_visible()
 
 
+async def join_a_federation(inviter: Tasks, invited: Tasks, pair: Neighbours) -> None:
+    async with inviter.task("invite a registry", 4) as page:
+        await page.goto("/administration")
+        await page.get_by_role("link", name="Peers", exact=True).first.click()
+        await page.get_by_role("link", name="Invite a registry").click()
+        await page.get_by_label("Address of the other registry").fill(pair.b.public_url)
+        await page.get_by_role("button", name="Make the invitation").click()
+        link = await page.locator("pre[aria-label='Link of the invitation']").text_content()
+    assert link is not None
+    async with invited.task("join a federation by the link of an invitation", 3) as page:
+        await page.goto(link.strip())
+        await page.get_by_role("button", name="Check the invitation").click()
+        await expect(page.get_by_text("✓ Holds").first).to_be_visible()
+        await expect(page.get_by_text("✗ Refused")).to_have_count(0)
+        await with_trust_followed(pair, accept_invitation(page))
+    async with inviter.task("see that it joined", 1) as page:
+        await page.get_by_role("link", name="Peers", exact=True).first.click()
+        await expect(page.get_by_role("region", name="Peers")).to_contain_text("registry-b")
+
+
+async def accept_invitation(page: Page) -> None:
+    await confirm(page, "Accept", "Accept the invitation of registry-a")
+    await expect(page.get_by_role("status")).to_contain_text("both registries are peers")
+
+
+async def test_two_administrators_join_their_registries_in_the_browser_and_type_no_id(
+    database_farm: DatabaseFarm, tmp_path: Path, tab
+):
+    async with neighbours(database_farm, tmp_path, joined=False) as pair:
+        inviter, invited = [
+            await tab(one.public_url, await one.registry.administrator("admin_federation"))
+            for one in (pair.a, pair.b)
+        ]
+        await join_a_federation(inviter, invited, pair)
+        assert {(await one.peer(other)).status for one, other in ((pair.a, pair.b), (pair.b, pair.a))} == {
+            "active"
+        }
+
+
 async def test_each_task_ends_within_its_clicks_and_nobody_types_an_id(service: Service, tab):
     registry, seller = service.payments.registry, service.payments.service
     developer = await registry.developer()
     payer, payee = await developer.agent(name="Own payer"), await registry.agent(name="Payee")
     await registry.indexed()
-    owner = await tab(developer)
-    await find_call_and_dispute(owner, seller)
-    policy = {"spend_policy": {"approval_over": "1"}}
-    await registry.http.put(f"/api/v1/agents/{payer.did}/authz", json=policy, headers=developer.headers)
-    await see_money_and_approve(owner, payer, payee)
-    await rule_and_suspend(await tab(await registry.administrator("admin_enforcement")))
-    await see_that_the_registry_is_honest(owner)
+    async with registry.listening() as place:
+        address = f"http://{place}"
+        owner = await tab(address, developer)
+        await find_call_and_dispute(owner, seller)
+        policy = {"spend_policy": {"approval_over": "1"}}
+        await registry.http.put(f"/api/v1/agents/{payer.did}/authz", json=policy, headers=developer.headers)
+        await see_money_and_approve(owner, payer, payee)
+        await rule_and_suspend(await tab(address, await registry.administrator("admin_enforcement")))
+        await see_that_the_registry_is_honest(owner)
