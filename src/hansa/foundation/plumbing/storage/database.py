@@ -49,7 +49,7 @@ LOWEST_POSTGRESQL = 15
 TRIES = 12
 RELEASE_SECONDS = 5.0
 # How soon a process notices that another host of its cluster writes, while the former one keeps its connections and is silent.
-WATCH_SECONDS, SILENT_SECONDS = 2.0, 2.0
+WATCH_SECONDS, SILENT_SECONDS, AGAIN_SECONDS = 2.0, 2.0, 0.5
 RETRIED = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 OUT_OF_REACH = (
     asyncpg.PostgresConnectionError,
@@ -226,8 +226,15 @@ class Database:
                 async with asyncio.timeout(SILENT_SECONDS):
                     await self.query_again(lambda tx: tx.fetchval("SELECT 1"))
             except (TimeoutError, Unavailable):
-                with suppress(*OUT_OF_REACH):
+                await self._find_writer()
+
+    async def _find_writer(self) -> None:
+        while True:
+            with suppress(*OUT_OF_REACH):
+                async with asyncio.timeout(SILENT_SECONDS):
                     (await connect(self.dsn)).terminate()
+                    return
+            await asyncio.sleep(AGAIN_SECONDS)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
