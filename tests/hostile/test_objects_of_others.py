@@ -22,7 +22,10 @@ OF_AGENTS_AND_THEIR_OWNERS = {
     "did", "agent_did", "card_id", "approval_id", "capability_id", "contract_id", "dispute_id", "token_id", "address",
     "transfer_id", "saga_id",
 }  # fmt: skip
-OF_DEVELOPERS = {"connection_id", "key_id", "session_id", "webhook_id", "delivery_id"}
+OF_DEVELOPERS = {
+    "connection_id", "key_id", "session_id", "webhook_id", "delivery_id", "organization_id", "team", "invitation_id",
+    "request_id",
+}  # fmt: skip
 OF_THE_REGISTRY = {
     "licence_id", "developer_id", "invite_id", "job_id", "lid", "peer_id", "settlement_id", "authorization_id", "code", "name",
     "currency", "jti",

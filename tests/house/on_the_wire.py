@@ -60,6 +60,8 @@ _.applied_at
 _.approval
 _.approval_id
 _.approval_over
+_.approvals
+_.approvals_needed
 _.approved_at
 _.apy_percent
 _.arguments
@@ -321,6 +323,7 @@ _.events_waiting
 _.evidence
 _.evidence_until
 _.exchange
+_.executes_at
 _.exp
 _.expires
 _.expires_at
@@ -374,6 +377,7 @@ _.gated
 _.genesis_grant_amount
 _.genesis_grant_enabled
 _.grade
+_.grant
 _.grant_ref
 _.grant_type
 _.grant_types
@@ -419,6 +423,7 @@ _.include_unlisted
 _.index
 _.informations
 _.initial_funding_status
+_.initiator
 _.instance
 _.intent
 _.interactions
@@ -428,8 +433,10 @@ _.interval_seconds
 _.invalid_message
 _.invalid_reason
 _.invitation
+_.invitation_id
 _.invite_code
 _.invite_url
+_.invited_by
 _.invites
 _.isLatest
 _.is_active
@@ -454,6 +461,7 @@ _.issuer_header
 _.items
 _.jobs_foreign
 _.jobs_verified
+_.joined_at
 _.journal_months
 _.journal_sequence
 _.jwks_uri
@@ -500,6 +508,7 @@ _.limit
 _.limits
 _.link
 _.links
+_.liquid
 _.liquid_balance
 _.list
 _.listing
@@ -532,6 +541,7 @@ _.max_rate_percent
 _.max_timeout_seconds
 _.max_uses
 _.mcp_server
+_.members
 _.memo
 _.message
 _.messages
@@ -588,6 +598,8 @@ _.operation
 _.operations
 _.operator
 _.order_by
+_.organization
+_.organization_id
 _.origin
 _.origins
 _.other_count
@@ -751,6 +763,7 @@ _.response_modes_supported
 _.response_types
 _.response_types_supported
 _.restrict_below
+_.result
 _.result_type
 _.results
 _.resume
@@ -796,6 +809,7 @@ _.search
 _.seconds
 _.secret
 _.secret_version
+_.secrets_to_rotate
 _.security
 _.security_definitions
 _.self
@@ -837,6 +851,7 @@ _.slash_applied
 _.slash_requested
 _.slashed_amount
 _.slippage_max
+_.slug
 _.soft
 _.soft_reinstate
 _.soft_suspend
@@ -853,6 +868,7 @@ _.spiffe
 _.spiffe_id
 _.spiffe_refresh_hint
 _.spiffe_sequence
+_.staked
 _.staked_at
 _.staked_balance
 _.staked_guard
@@ -894,8 +910,11 @@ _.tables
 _.tag
 _.tags
 _.taken_at
+_.target
 _.target_agent_did
 _.task_id
+_.team_ids
+_.teams
 _.tee_type
 _.teg
 _.terms
@@ -951,6 +970,7 @@ _.transfer_id
 _.transfers
 _.transit_net
 _.transit_ref
+_.treasury_did
 _.tries
 _.trouble
 _.trouble_of_peer
@@ -1006,9 +1026,11 @@ _.verify
 _.verify_enabled
 _.version
 _.versions
+_.visibility
 _.visual
 _.volume
 _.voting_at
+_.waiting_for_me
 _.wallets
 _.warn_below
 _.webhook_id

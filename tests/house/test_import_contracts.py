@@ -24,6 +24,7 @@ ROOMS = (
     "enforcement",
     "transfers",
     "agents",
+    "organizations",
     "people",
     "catalogue",
     "federation",

@@ -16,8 +16,8 @@ from hansa.foundation.plumbing.web.caller import Developer, developer_holding
 from hansa.rooms.agents.secret import rotate_secret
 from tests.house.reach import reach_of
 
-# Scopes whose holder is meant to reach the money of agents.
-TO_MONEY = {"agents:secrets"}
+# Scopes whose holder is meant to reach the money of agents: of own ones, or of those of an organization.
+TO_MONEY = {"agents:secrets", "orgs:write"}
 
 # Rows of these tables carry no right and no unit: publications of owners, deliveries to them, records of the plumbing.
 HARMLESS = {
@@ -52,7 +52,7 @@ DECIDED = {
 
 # What the scope of an area may lead to is what the area is about.
 AREAS = {
-    "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_"},
+    "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_", "organizations_"},
     "admin_federation": {"federation_"},
     "admin_platform": {"auditor_key", "federation_", "journal_"},
     "admin_support": {"people_invite"},

@@ -14,17 +14,25 @@ SOURCE = Path(__file__).parents[2] / "src" / "hansa"
 JUDGED = {
     "foundation/values/rights.py": 1,
     "rooms/agents/sql/rights.sql": 3,
+    "rooms/agents/collective/moving.py": 1,  # an agent that moves is its owner's
     "rooms/catalogue/card_rights.py": 1,
 }
-# The person alone: the account, its credentials, webhooks, administration.
-OF_PERSONS = ("rooms/people/", "rooms/notifications/webhooks/", "foundation/plumbing/")
+# The person alone: the account, its credentials, memberships, webhooks, administration.
+OF_PERSONS = (
+    "rooms/people/",
+    "rooms/organizations/",
+    "rooms/notifications/webhooks/",
+    "foundation/plumbing/",
+)
 # Rows of a person beside agents, with the number of comparisons.
 BESIDE_AGENTS = {
+    "rooms/agents/collective/store.py": 1,  # the owner of an agent that moves
     "rooms/agents/grants_store.py": 3,  # the claim to a genesis grant
     "rooms/agents/spending/policy.py": 1,  # the grant of a connected client
     "rooms/agents/store.py": 2,  # bootstrap tokens
     "rooms/catalogue/owning/store.py": 4,  # listing cards and imports of servers
-    "rooms/catalogue/store.py": 2,  # listing cards
+    "rooms/catalogue/reserved_names.py": 1,  # cards of others with a name to be reserved
+    "rooms/catalogue/store.py": 3,  # listing cards, and the owner of a card that moves
     "rooms/enforcement/developers.py": 1,  # an administrator's own account
     "rooms/enforcement/store.py": 2,  # suspensions of developers
     "rooms/reputation/scores/store.py": 2,  # units with which a developer pays for records

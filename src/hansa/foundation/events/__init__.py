@@ -78,6 +78,14 @@ from hansa.foundation.events.ledger import (
     UnitsWrapped,
     ledger_key,
 )
+from hansa.foundation.events.organizations import (
+    OrganizationAgentMoved,
+    OrganizationCreated,
+    OrganizationMemberInvited,
+    OrganizationMemberJoined,
+    OrganizationMemberRemoved,
+    OrganizationMemberRoleChanged,
+)
 from hansa.foundation.events.people import ConnectionEnded, ConnectionGranted
 from hansa.foundation.events.reputation import (
     BondDeposited,
@@ -143,6 +151,12 @@ __all__ = [
     "FederationLicenseSuspended",
     "HeldBalance",
     "LedgerBalanceChanged",
+    "OrganizationAgentMoved",
+    "OrganizationCreated",
+    "OrganizationMemberInvited",
+    "OrganizationMemberJoined",
+    "OrganizationMemberRemoved",
+    "OrganizationMemberRoleChanged",
     "PeerRegistryDeactivated",
     "PositionDrawn",
     "ProjectionSnapshot",

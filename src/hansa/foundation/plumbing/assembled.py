@@ -97,7 +97,8 @@ class Assembly:
                 if end.agents is not None
                 for did, status in (await end.agents(tx, developer_id)).items()
             }
-            return [blocker for end in ends for blocker in await end.blockers(tx, agents)]
+            found = [blocker for end in ends for blocker in await end.blockers(tx, agents)]
+            return found + [blocker for end in ends for blocker in await end.beside_agents(tx, developer_id)]
 
         async def end_all(tx: Tx, developer_id: int) -> None:
             for end in ends:

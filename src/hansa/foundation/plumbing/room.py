@@ -30,11 +30,11 @@ class Routes(msgspec.Struct, frozen=True):
     at_root: bool = False
 
 
-BlockerKind: TypeAlias = Literal["balance", "stake", "bond", "contracts", "disputes"]
+BlockerKind: TypeAlias = Literal["balance", "stake", "bond", "contracts", "disputes", "organization"]
 
 
 class Blocker(msgspec.Struct, frozen=True):
-    """Something that an agent holds and that would be lost. `amount` is a decimal string."""
+    """Something that an agent holds and that would be lost. `amount` is a decimal string. `organization`: the treasury of one with one owner."""
 
     kind: BlockerKind
     agent_did: str
@@ -47,6 +47,11 @@ async def no_blockers(_: Tx, __: Mapping[str, str]) -> list[Blocker]:
     return []
 
 
+async def no_memberships(_: Tx, __: int) -> list[Blocker]:
+    """Nothing beside agents prevents the end of an account."""
+    return []
+
+
 async def nothing(_: Tx, __: int) -> None:
     """Nothing is ended or erased."""
 
@@ -55,7 +60,7 @@ class AccountEnd(msgspec.Struct, frozen=True):
     """Acts of a room at the end of a developer's account.
 
     `blockers(tx, agents)` names the reasons against it; `agents` has the status of each agent of the developer by its DID, as one room
-    reads them (`agents(tx, developer_id)`). `end(tx, developer_id)` ends everything that the developer owns in the room when the account
+    reads them (`agents(tx, developer_id)`); `beside_agents(tx, developer_id)` names reasons that are no agents. `end(tx, developer_id)` ends everything that the developer owns in the room when the account
     is closed; it raises Conflict when something prevents it after all. `erase(tx, developer_id)` deletes, minutes later, everything that
     may be personal.
     """
@@ -64,6 +69,7 @@ class AccountEnd(msgspec.Struct, frozen=True):
     end: Callable[[Tx, int], Awaitable[None]] = nothing
     erase: Callable[[Tx, int], Awaitable[None]] = nothing
     agents: Callable[[Tx, int], Awaitable[Mapping[str, str]]] | None = None
+    beside_agents: Callable[[Tx, int], Awaitable[Sequence[Blocker]]] = no_memberships
 
 
 class AccountEnds(msgspec.Struct, frozen=True):

@@ -136,6 +136,14 @@ class DeveloperSuspended(Forbidden):
     remedy = "Contact the administrators of the registry."
 
 
+class OrgRoleRequired(Forbidden):
+    """The caller is a member of the organization without the role, or the grant of a team, that this requires."""
+
+    code = "ORG_ROLE_REQUIRED"
+    sentence = "Your role in the organization does not allow this."
+    remedy = "Ask an admin of the organization for the role, or for a team with the grant."
+
+
 class PayloadTooLarge(Refused):
     """The body is larger than the limit of this route."""
 

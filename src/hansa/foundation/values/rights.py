@@ -4,6 +4,7 @@ Each right includes those below it. The database counts with the same numbers (`
 """
 
 from enum import IntEnum
+from uuid import UUID
 
 import msgspec
 
@@ -20,10 +21,16 @@ class Right(IntEnum):
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Owner of an agent or of a card: a developer."""
+    """Owner of an agent or of a card: a developer or an organization."""
 
-    developer_id: int
+    developer_id: int | None
+    organization_id: UUID | None = None
 
-    def right_of(self, developer_id: int | None) -> Right | None:
-        """Return the right that a developer has as the owner; None for any other and for no developer."""
+    @classmethod
+    def of(cls, developer_id: int, organization_id: UUID | None) -> "Owner":
+        """Return the owner of an agent that the developer created."""
+        return cls(developer_id) if organization_id is None else cls(None, organization_id)
+
+    def right_of(self, developer_id: int) -> Right | None:
+        """Return the right that a developer has as the owner; None for any other. Of an organization the database knows the rights."""
         return Right.END if self.developer_id == developer_id else None

@@ -28,9 +28,26 @@ from hansa.rooms.agents.capabilities.schemas import (
 from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssuedOut
 from hansa.rooms.agents.capabilities.use import Presenter as CapabilityPresenter
 from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
+from hansa.rooms.agents.collective import (
+    close_treasury,
+    count_of_organization,
+    is_of_organization,
+    move_to_developer,
+    move_to_organization,
+    of_organization,
+    open_treasury,
+    readers_of,
+    secrets_seen_by,
+)
 from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
-from hansa.rooms.agents.errors import AgentOfCaller, AgentSuspended, AgentUnknown
+from hansa.rooms.agents.errors import (
+    AgentOfCaller,
+    AgentSuspended,
+    AgentUnknown,
+    DeveloperUnverified,
+    NotTheOwner,
+)
 from hansa.rooms.agents.keys import keys_of, keys_of_each
 from hansa.rooms.agents.keys.held_key import HeldKey
 from hansa.rooms.agents.keys.reading import rotate_key
@@ -53,8 +70,8 @@ from hansa.rooms.agents.payment import (
     return_budget,
 )
 from hansa.rooms.agents.routes import AGENT_TOKENS, CREATIONS
-from hansa.rooms.agents.rules import OwnedAgent
-from hansa.rooms.agents.schemas import CreateAgentOut, RotateSecretOut
+from hansa.rooms.agents.rules import OwnedAgent, require_verified
+from hansa.rooms.agents.schemas import CreateAgentOut, OwnAgentOut, RotateSecretOut
 from hansa.rooms.agents.secret import rotate_secret, sign_in
 from hansa.rooms.agents.spending import (
     Approval,
@@ -79,6 +96,7 @@ from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
 from hansa.rooms.agents.spending.store import APPROVALS_WAITING
 from hansa.rooms.agents.status import (
     REQUIRE_UNBOUND,
+    RequireUnbound,
     active_dids_of,
     end_own_agent,
     find_agents,
@@ -87,6 +105,7 @@ from hansa.rooms.agents.status import (
     of_developer,
     oldest_of_developer,
     own_agent,
+    owner_names_of,
     owner_of,
     owners_of,
     page_of_developer,
@@ -142,18 +161,22 @@ __all__ = [
     "Clearance",
     "CreateAgentOut",
     "DelegatorMayNot",
+    "DeveloperUnverified",
     "EnableMtlsOut",
     "EnrollingAuthority",
     "HeldBudget",
     "HeldKey",
     "HeldKeyOut",
     "NarrowerCaveatsIn",
+    "NotTheOwner",
     "Onboarding",
     "OverDayLimit",
     "OverPaymentLimit",
+    "OwnAgentOut",
     "OwnedAgent",
     "PayeeNotAllowed",
     "Payment",
+    "RequireUnbound",
     "RotateKeyOut",
     "RotateSecretOut",
     "SpendApprovalOut",
@@ -172,6 +195,8 @@ __all__ = [
     "attenuate_capability",
     "authz_of",
     "clear_payment",
+    "close_treasury",
+    "count_of_organization",
     "create_agent",
     "decide_approval",
     "delegations",
@@ -185,22 +210,28 @@ __all__ = [
     "hold_budget",
     "hold_wallet",
     "identities_ended",
+    "is_of_organization",
     "issue_bootstrap_token",
     "issue_capability",
     "keys_of",
     "keys_of_each",
     "lock_status",
     "lock_statuses",
+    "move_to_developer",
+    "move_to_organization",
     "new_client_secret",
     "new_identity",
     "of_developer",
+    "of_organization",
     "of_person",
     "oldest_of_developer",
+    "open_treasury",
     "own_agent",
     "own_approval",
     "own_capability",
     "own_or_new_key",
     "own_wallets",
+    "owner_names_of",
     "owner_of",
     "owners_of",
     "page_of_developer",
@@ -208,10 +239,12 @@ __all__ = [
     "pays_plainly",
     "preview_payment",
     "readable_among",
+    "readers_of",
     "receive_address",
     "reinstate",
     "replace_authz",
     "require_of_others",
+    "require_verified",
     "restore_mtls",
     "return_budget",
     "revoke",
@@ -219,6 +252,7 @@ __all__ = [
     "revoke_mtls",
     "rotate_key",
     "rotate_secret",
+    "secrets_seen_by",
     "sign_in",
     "statuses_of",
     "suspend",

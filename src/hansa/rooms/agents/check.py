@@ -20,13 +20,17 @@ from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.caller import Agent, Grant, agent_caller
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.rights import Right
 from hansa.foundation.values.roles import permissions_of
 
 from . import rules, store
 from .errors import AgentRevoked, AgentSuspended
+from .rights import right_at
 
 # About 10 MB; beyond it those that were read first are read again.
 KEPT_MAX = 10_000
+ACTOR = "developer:"
+"""Prefix of the person who acts as an agent; the id follows."""
 
 
 class KnownAgent(Agent, frozen=True, kw_only=True):
@@ -55,6 +59,7 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
     if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
         raise Unauthorized
     rules.require_active(bearer.status)
+    await _require_right_of_actor(runtime, bearer, claims.actor)
     roles = tuple(bearer.roles)
     return KnownAgent(
         did=bearer.did,
@@ -62,6 +67,7 @@ async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
         roles=roles,
         permissions=permissions_of(roles),
         is_governed=bearer.is_governed,
+        organization_id=bearer.organization_id,
         client_id=bearer.client_id,
         name=bearer.name,
         status=bearer.status,
@@ -107,7 +113,15 @@ class ReadAgents:
             del self._agents[next(iter(self._agents))]
         roles = tuple(bearer.roles)
         self._agents[did] = ReadAgent(
-            Agent(did, bearer.developer_id, roles, permissions_of(roles), False, bearer.version),
+            Agent(
+                did,
+                bearer.developer_id,
+                roles,
+                permissions_of(roles),
+                False,
+                bearer.version,
+                bearer.organization_id,
+            ),
             rules.session_of(bearer.client_id, bearer.secret_number),
             bearer.read_at.timestamp(),
             time.monotonic(),
@@ -136,8 +150,7 @@ async def active_agent(tx: Tx, did: str) -> Agent:
     bearer = (await store.find_bearers(tx, [did])).get(did)
     rules.require_active(bearer.status if bearer else "revoked")
     assert bearer is not None
-    roles = tuple(bearer.roles)
-    return Agent(bearer.did, bearer.developer_id, roles, permissions_of(roles), bearer.is_governed)
+    return _agent_of(bearer)
 
 
 async def acting_under(tx: Tx, did: str, developer_id: int, grant: Grant) -> Agent:
@@ -146,9 +159,20 @@ async def acting_under(tx: Tx, did: str, developer_id: int, grant: Grant) -> Age
     Raises: Unauthorized, where it is not the person's any more, AgentSuspended, AgentRevoked.
     """
     agent = await active_agent(tx, did)
-    if agent.owner.right_of(developer_id) is None:
+    right = agent.owner.right_of(developer_id)
+    if agent.organization_id is not None:
+        right = await right_at(tx, developer_id, did)
+    if right is None or right < Right.OPERATE:
         raise Unauthorized
-    return Agent(did, developer_id, agent.roles, agent.permissions, is_governed=True, grant=grant)
+    return Agent(
+        did,
+        developer_id,
+        agent.roles,
+        agent.permissions,
+        is_governed=True,
+        organization_id=agent.organization_id,
+        grant=grant,
+    )
 
 
 async def agent_of_access(runtime: Runtime, claims: AccessClaims) -> Agent:
@@ -162,8 +186,29 @@ async def agent_of_access(runtime: Runtime, claims: AccessClaims) -> Agent:
     if claims.session != rules.session_of(bearer.client_id, bearer.secret_number):
         raise Unauthorized
     rules.require_active(bearer.status)
+    return _agent_of(bearer)
+
+
+def _agent_of(bearer: store.Bearer) -> Agent:
     roles = tuple(bearer.roles)
-    return Agent(bearer.did, bearer.developer_id, roles, permissions_of(roles), bearer.is_governed)
+    return Agent(
+        bearer.did,
+        bearer.developer_id,
+        roles,
+        permissions_of(roles),
+        bearer.is_governed,
+        organization_id=bearer.organization_id,
+    )
+
+
+async def _require_right_of_actor(runtime: Runtime, bearer: store.Bearer, actor: str | None) -> None:
+    """A person who acts as an agent of an organization may do so at this request. Raises: Unauthorized."""
+    if actor is None or bearer.organization_id is None:
+        return
+    developer_id = int(actor.removeprefix(ACTOR))
+    right = await runtime.database.query(lambda tx: right_at(tx, developer_id, bearer.did))
+    if right is None or right < Right.OPERATE:
+        raise Unauthorized
 
 
 # The agent that `check_agent` found: it knows more than other rooms ask for.

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from hansa.foundation.values.errors import OrgRoleRequired
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Right
 
@@ -53,10 +54,11 @@ class Credentials(msgspec.Struct, frozen=True):
 
 
 class HeldAgent(msgspec.Struct, frozen=True):
-    """Right of a developer at an agent, None for none, and the roles of the agent."""
+    """Right of a developer at an agent, None for none, the roles of the agent, and whether an organization owns it."""
 
     right: Right | None
     roles: tuple[str, ...]
+    is_collective: bool
 
 
 class OwnedAgent(msgspec.Struct, frozen=True):
@@ -119,18 +121,27 @@ def require_active(status: str) -> None:
 
 
 def require_right(found: HeldAgent | None, right: Right) -> HeldAgent:
-    """Return an agent at which the developer has the right. Raises: AgentUnknown, NotTheOwner."""
+    """Return an agent at which the developer has the right. Raises: AgentUnknown, NotTheOwner, OrgRoleRequired."""
     if found is None:
         raise AgentUnknown
-    if found.right is None or found.right < right:
+    if found.right is None:
         raise NotTheOwner
-    return found
+    return _with(found.right, right, found)
 
 
 def require_seen(found: HeldAgent | None, right: Right) -> HeldAgent:
-    """Return an agent at which the developer has the right; an unknown one and one without any right have the same answer. Raises: AgentUnknown."""
-    if found is None or found.right is None or found.right < right:
+    """Return an agent at which the developer has the right; an unknown one and one without any right have the same answer.
+
+    Raises: AgentUnknown, OrgRoleRequired.
+    """
+    if found is None or found.right is None:
         raise AgentUnknown
+    return _with(found.right, right, found)
+
+
+def _with(held: Right, right: Right, found: HeldAgent) -> HeldAgent:
+    if held < right:
+        raise OrgRoleRequired
     return found
 
 

@@ -30,7 +30,7 @@ async def rotate_secret(
     former_number = await store.secret_number_of(tx, did)
     await held_with(tx, developer.id, did, Right.MANAGE)
     require_version(if_match, str(former_number))
-    client_id = await store.replace_secret(tx, did, fingerprint(client_secret), former_number)
+    client_id = await store.replace_secret(tx, did, fingerprint(client_secret), former_number, developer.id)
     if client_id is None and await store.lock_status(tx, did) != "revoked":
         raise ReplacedMeanwhile
     if client_id is None:

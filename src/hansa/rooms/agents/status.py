@@ -90,7 +90,7 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
-    return await _currently_named(tx, await store.agents_of(tx, developer_id))
+    return await currently_named(tx, await store.agents_of(tx, developer_id))
 
 
 async def find_agents(
@@ -98,7 +98,7 @@ async def find_agents(
 ) -> tuple[list[OwnedAgent], int]:
     """A page of all agents with this DID or with this in their name, newest first, and how many there are."""
     found, total = await store.find_agents(tx, text.strip(), status, limit=limit, offset=offset)
-    return await _currently_named(tx, found), total
+    return await currently_named(tx, found), total
 
 
 async def readable_among(tx: Tx, developer_id: int, dids: Collection[str]) -> frozenset[str]:
@@ -116,7 +116,7 @@ async def page_of_developer(
 ) -> tuple[list[OwnedAgent], int]:
     """A page of the same, and how many there are."""
     page, total = await store.page_of_agents(tx, developer_id, limit=limit, offset=offset)
-    return await _currently_named(tx, page), total
+    return await currently_named(tx, page), total
 
 
 async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
@@ -129,7 +129,7 @@ async def own_agent(tx: Tx, developer_id: int, did: str, right: Right = Right.RE
     agent = await store.agent_with(tx, developer_id, did, right)
     if agent is None:
         raise AgentUnknown
-    (named,) = await _currently_named(tx, [agent])
+    (named,) = await currently_named(tx, [agent])
     return named
 
 
@@ -165,7 +165,12 @@ async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return await store.owners_of(tx, dids)
 
 
-async def _currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:
+async def owner_names_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The owners of those agents that are here, by DID: `developer:<id>` or `organization:<id>`."""
+    return await store.owner_names_of(tx, dids)
+
+
+async def currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:
     """The agents under the names of their cards, which may have changed since they were created."""
     names = await catalogue.names_of_agents(tx, [agent.did for agent in agents])
     return [replace(agent, name=names.get(agent.did, agent.name)) for agent in agents]

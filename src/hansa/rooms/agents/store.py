@@ -6,6 +6,7 @@ nothing left. This happens before the ledger is touched, so the treasury is alwa
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
@@ -44,7 +45,8 @@ VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
 _INSERT_FIRST_KEY = "INSERT INTO agents_key (agent_id, number, public_key) VALUES ($1, 1, $2)"
 
 _FIND_CREDENTIALS = """
-SELECT did, client_id, client_secret_sha256, secret_number, status FROM agents_agent WHERE client_id = $1
+SELECT did, client_id, client_secret_sha256, secret_number, status FROM agents_agent
+WHERE client_id = $1 AND kind = 'agent'
 """
 
 _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNING now()"
@@ -54,7 +56,7 @@ _TOUCH = "UPDATE agents_agent SET last_active_at = now() WHERE did = $1 RETURNIN
 # one for each call, at several times the cost of the lookup.
 _FIND_BEARERS = """
 SELECT a.did, a.developer_id, a.client_id, a.name, a.status, a.roles, a.is_governed, a.created_at, a.last_active_at,
-  a.secret_number, a.version, clock_timestamp() AS read_at
+  a.secret_number, a.version, a.organization_id, clock_timestamp() AS read_at
 FROM agents_agent a WHERE a.did = ANY(ARRAY(SELECT unnest($1::text[])))
 """
 
@@ -62,21 +64,28 @@ _FIND_CREDENTIAL_NUMBER = """
 SELECT client_id, secret_number AS number, status, clock_timestamp() AS read_at FROM agents_agent WHERE did = $1
 """
 
+_OWNER_NAMES = """
+SELECT did, coalesce('organization:' || organization_id, 'developer:' || developer_id) AS owner
+FROM agents_agent WHERE did = ANY($1)
+"""
+
 _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
 
-_OWNED = (
+OWNED = (
     "did, client_id, name, status, roles, created_at, last_active_at, secret_number::text AS secret_version"
 )
 
 _AGENTS_OF = f"""
-SELECT {_OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
+SELECT {OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
 """  # noqa: S608
 
 _PAGE_OF = with_total(_AGENTS_OF, "SELECT count(*) FROM agents_owned($1)")
 
-_AGENT_OF = f"SELECT {_OWNED} FROM agents_agent a WHERE did = $2 AND agents_right($1, a) >= $3"  # noqa: S608
+_AGENT_OF = f"SELECT {OWNED} FROM agents_agent a WHERE did = $2 AND agents_right($1, a) >= $3"  # noqa: S608
 
-_FIND_HELD = "SELECT agents_right($1, a) AS level, a.roles FROM agents_agent a WHERE a.did = $2"
+_FIND_HELD = """
+SELECT agents_right($1, a) AS level, a.roles, a.organization_id IS NOT NULL AS is_collective FROM agents_agent a WHERE a.did = $2
+"""
 
 _LOCK_RIGHT_AND_STATUS = """
 SELECT agents_right($1, a) AS level, a.status FROM agents_agent a WHERE a.did = $2 FOR NO KEY UPDATE
@@ -88,13 +97,14 @@ FROM agents_agent WHERE ($1 = '' OR did = $1 OR strpos(lower(name), lower($1)) >
 """
 
 _FIND = with_total(
-    f"SELECT {_OWNED} {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4",
+    f"SELECT {OWNED} {_FOUND} ORDER BY id DESC LIMIT $3 OFFSET $4",
     f"SELECT count(*) {_FOUND}",
 )
 
 _REPLACE_CREDENTIAL = """
-UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1
-WHERE did = $1 AND secret_number = $3 AND status <> 'revoked' RETURNING client_id
+UPDATE agents_agent SET client_secret_sha256 = $2, secret_number = secret_number + 1,
+  secret_seen_by = CASE WHEN organization_id IS NOT NULL THEN $4::bigint END
+WHERE did = $1 AND secret_number = $3 AND status <> 'revoked' AND kind = 'agent' RETURNING client_id
 """
 
 # Written now and then only, so that heartbeats stay cheap however often they come.
@@ -130,6 +140,7 @@ class Bearer(msgspec.Struct, frozen=True):
     last_active_at: datetime | None
     secret_number: int
     version: int
+    organization_id: UUID | None
     read_at: datetime
 
 
@@ -223,7 +234,12 @@ async def find_secret(tx: Tx, did: str) -> Secret:
 async def find_held(tx: Tx, developer_id: int, did: str) -> HeldAgent | None:
     """Return the right of a developer at an agent and the agent's roles, or None for an unknown DID."""
     row = await tx.fetchrow(_FIND_HELD, developer_id, did)
-    return HeldAgent(_right(row["level"]), tuple(row["roles"])) if row else None
+    return HeldAgent(_right(row["level"]), tuple(row["roles"]), row["is_collective"]) if row else None
+
+
+async def hold_right(tx: Tx, developer_id: int, did: str) -> Right | None:
+    """The right of a developer at an agent of an organization; the membership stays as it is until the transaction ends."""
+    return _right(await tx.fetchval("SELECT agents_held_right($1, $2)", developer_id, did))
 
 
 async def owner_of(tx: Tx, did: str) -> int | None:
@@ -238,6 +254,12 @@ async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return {row["did"]: row["developer_id"] for row in rows}
 
 
+async def owner_names_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
+    """The owners of those agents that there are: `developer:<id>` or `organization:<id>`."""
+    rows = await tx.fetch(_OWNER_NAMES, list(dids))
+    return {row["did"]: row["owner"] for row in rows}
+
+
 async def secret_number_of(tx: Tx, did: str) -> int | None:
     """How many secrets the agent has had, or None for an unknown DID."""
     number: int | None = await tx.fetchval("SELECT secret_number FROM agents_agent WHERE did = $1", did)
@@ -245,10 +267,12 @@ async def secret_number_of(tx: Tx, did: str) -> int | None:
 
 
 async def replace_secret(
-    tx: Tx, did: str, client_secret_sha256: bytes, former_number: int | None
+    tx: Tx, did: str, client_secret_sha256: bytes, former_number: int | None, seen_by: int
 ) -> str | None:
-    """Give the agent another secret and return its client id; None when it is revoked, or the secret another one by now."""
-    client_id: str | None = await tx.fetchval(_REPLACE_CREDENTIAL, did, client_secret_sha256, former_number)
+    """Give the agent another secret, which this developer reads, and return its client id; None when it is revoked, or the secret another one by now."""
+    client_id: str | None = await tx.fetchval(
+        _REPLACE_CREDENTIAL, did, client_secret_sha256, former_number, seen_by
+    )
     return client_id
 
 

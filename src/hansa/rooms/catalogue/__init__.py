@@ -20,7 +20,7 @@ from .owning.ownership import Owners
 from .pages import PageRequest
 from .payment import declared_price, is_paid, rate_of
 from .publication import CARD_STATE, agent_json_ld, others_state
-from .publish import publish_card, publish_stub
+from .publish import publish_card, publish_stub, publish_treasury
 from .pulls import PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
 from .pulls.records import Unserved
@@ -38,6 +38,7 @@ from .reading import (
 )
 from .records import Bond, Card, CardName, StoredCard
 from .replace import replace_document
+from .reserved_names import reserve_name
 from .retire import retire_card
 from .search import (
     LOCAL_ORIGIN,
@@ -56,7 +57,7 @@ from .search import (
     discover,
 )
 from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
-from .store import newest_position
+from .store import newest_position, set_organization
 from .template import card_template
 from .track_record import show_scores, show_track_record
 from .versions.reading import card_document_at, history_of, version_and_before
@@ -142,12 +143,15 @@ __all__ = [
     "preview_host",
     "publish_card",
     "publish_stub",
+    "publish_treasury",
     "pull_cycle",
     "rate_of",
     "reinstate_card",
     "reinstate_listings",
     "replace_document",
+    "reserve_name",
     "retire_card",
+    "set_organization",
     "show_bond",
     "show_scores",
     "show_track_record",

@@ -31,6 +31,6 @@ class CardReader(msgspec.Struct, frozen=True):
         return held is not None and held >= right
 
 
-def owned_by(developer: str) -> str:
-    """Return the condition that a card belongs to the developer of this parameter or column."""
-    return f"developer_id = {developer}"
+def owned_by(developer: str, card: str = "") -> str:
+    """Return the condition that a card belongs to the developer of this parameter or column; `card` is the prefix of its columns."""
+    return f"{card}developer_id = {developer} AND {card}organization_id IS NULL"

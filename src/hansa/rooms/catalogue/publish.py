@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -16,6 +16,7 @@ from .errors import CardExists, HumanReadableIdTaken
 from .form import require_card
 from .hosts import host_address
 from .records import NewCard, StoredCard
+from .reserved_names import require_free_name
 
 
 async def publish_card(
@@ -44,18 +45,44 @@ async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settin
     return await _store(tx, did, developer_id, stub, settings, host=address)
 
 
+async def publish_treasury(
+    tx: Tx,
+    *,
+    did: str,
+    developer_id: int,
+    organization_id: UUID,
+    document: dict[str, Any],
+    settings: Settings,
+) -> StoredCard:
+    """Store the unlisted card of an organization's treasury, which offers nothing. Raises: HumanReadableIdTaken."""
+    stored = await _store(
+        tx, did, developer_id, document, settings, host=None, organization_id=organization_id
+    )
+    await store.unlist(tx, stored.card_id)
+    return stored
+
+
 async def _store(
-    tx: Tx, did: str | None, developer_id: int, card: dict[str, Any], settings: Settings, *, host: str | None
+    tx: Tx,
+    did: str | None,
+    developer_id: int,
+    card: dict[str, Any],
+    settings: Settings,
+    *,
+    host: str | None,
+    organization_id: UUID | None = None,
 ) -> StoredCard:
     unique = uuid4()
     hri = card.get("humanReadableId") or human_readable_id.generated(
         settings.registry_name, card["name"], unique
     )
+    await require_free_name(tx, hri, organization_id)
     document = {**card, "humanReadableId": hri}
     new = NewCard(
         id=unique,
         did=did,
         developer_id=developer_id,
+        organization_id=organization_id,
         human_readable_id=hri,
         host=host,
         settlement_currency=settings.settlement_currency,

@@ -18,6 +18,7 @@ class NewCard(msgspec.Struct, frozen=True):
     id: UUID
     did: str | None
     developer_id: int
+    organization_id: UUID | None
     human_readable_id: str
     host: str | None
     settlement_currency: str
@@ -44,6 +45,7 @@ class Card(msgspec.Struct, frozen=True):
     did: str | None
     human_readable_id: str
     developer_id: int | None
+    organization_id: UUID | None
     name: str
     description: str
     is_active: bool
@@ -81,7 +83,7 @@ class Card(msgspec.Struct, frozen=True):
     @property
     def owner(self) -> Owner | None:
         """The owner of the card; None for the card of another registry."""
-        return None if self.developer_id is None else Owner(self.developer_id)
+        return None if self.developer_id is None else Owner.of(self.developer_id, self.organization_id)
 
     @property
     def is_unverified_server(self) -> bool:

@@ -15,6 +15,7 @@ from hansa.foundation.values.canonical import digest
 
 from .errors import CardRevoked, CardUnknown, HumanReadableIdTaken
 from .form import require_card
+from .reserved_names import require_free_name
 from .rules import findable
 from .versions import store
 from .versions.records import Replaced, Source, StoredDocument
@@ -65,6 +66,8 @@ async def _replace(
 ) -> Replaced:
     old_hash = digest(stored.card_data)
     name = new["humanReadableId"]
+    if name != stored.human_readable_id:
+        await require_free_name(tx, name, stored.organization_id)
     version = await store.replace(
         tx,
         stored,

@@ -23,7 +23,7 @@ from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard
 SEARCH_SECONDS = 5
 
 CARD_COLUMNS = """
-c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, name, description, is_active, status,
+c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, organization_id, name, description, is_active, status,
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
@@ -36,8 +36,8 @@ _DOCUMENTS = ("card_data", "track_record")
 _INSERT = """
 INSERT INTO catalogue_card (
   uuid, did, developer_id, human_readable_id, host, is_stub, settlement_currency, trust_domain, name, description,
-  card_data, card_bytes, pricing, tags, tee_type, name_text, description_text, tags_text, skills_text)
-VALUES ($1, $2, $3, $4, $5, $5::text IS NOT NULL, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+  card_data, card_bytes, pricing, tags, tee_type, name_text, description_text, tags_text, skills_text, organization_id)
+VALUES ($1, $2, $3, $4, $5, $5::text IS NOT NULL, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 ON CONFLICT DO NOTHING
 RETURNING id AS card_id
 """
@@ -148,10 +148,27 @@ async def insert_native(tx: Tx, new: NewCard) -> StoredCard | None:
         new.settlement_currency,
         new.trust_domain,
         *content.columns,
+        new.organization_id,
     )
     if card_id is None:
         return None
     return StoredCard(new.id, card_id, new.did, new.human_readable_id, content.name, new.host is not None)
+
+
+async def set_organization(tx: Tx, did: str, organization_id: UUID | None, developer_id: int) -> None:
+    """Write the owner of an own agent's card: an organization, or this developer."""
+    await tx.execute(
+        "UPDATE catalogue_card SET organization_id = $2, developer_id = CASE WHEN $2::uuid IS NULL THEN $3 ELSE developer_id END"
+        " WHERE did = $1 AND source_registry IS NULL",
+        did,
+        organization_id,
+        developer_id,
+    )
+
+
+async def unlist(tx: Tx, card_id: int) -> None:
+    """Hide a card from listings and searches."""
+    await tx.execute("UPDATE catalogue_card SET unlisted = true WHERE id = $1", card_id)
 
 
 async def retire(tx: Tx, did: str) -> None:

@@ -11,9 +11,11 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import agents
 from hansa.rooms.catalogue import CardWrites
+from hansa.rooms.organizations import OrganizationUnknown
 
 from .developers import agents_by_developer, reinstate_developer, suspend_developer
 from .errors import AccountOfCaller, DeveloperUnknown
+from .organizations import reinstate_organization, suspend_organization
 from .schemas import (
     BIGINT_MAX,
     EndedAgentsOut,
@@ -22,17 +24,21 @@ from .schemas import (
     ReinstateDeveloperIn,
     RestoredAgentsOut,
     RestoredDeveloperOut,
+    RestoredOrganizationOut,
     RevokeAgentsIn,
     StoppedAgentsOut,
     StoppedDeveloperOut,
+    StoppedOrganizationOut,
     SuspendAgentsIn,
     SuspendDeveloperIn,
+    SuspendOrganizationIn,
 )
 from .suspend import reinstate_agents, revoke_agents, suspend_agents
 
 router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
 
 Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
+OrganizationKey = Annotated[str, Path(max_length=64)]
 DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
@@ -125,3 +131,37 @@ async def reinstate_one_developer(
         lambda tx: reinstate_developer(tx, developer_id, administrator, reason=reason)
     )
     return RestoredDeveloperOut.under(developer_id, rows)
+
+
+@router.post(
+    "/organizations/{organization_id}/suspend",
+    responses=problems(Unauthorized, agents.AgentOfCaller, OrganizationUnknown, Invalid, BodyInvalid),
+)
+async def suspend_one_organization(
+    organization_id: OrganizationKey,
+    body: SuspendOrganizationIn,
+    administrator: Administrator,
+    db: CardWrites,
+) -> StoppedOrganizationOut:
+    """Suspend an organization with its treasury and its agents, by its id or slug."""
+    organization, rows = await db.transaction(
+        lambda tx: suspend_organization(tx, organization_id, administrator, reason=body.reason)
+    )
+    return StoppedOrganizationOut.under(organization.id, rows)
+
+
+@router.post(
+    "/organizations/{organization_id}/reinstate",
+    responses=problems(Unauthorized, agents.AgentOfCaller, OrganizationUnknown, Invalid, BodyInvalid),
+)
+async def reinstate_one_organization(
+    organization_id: OrganizationKey,
+    body: SuspendOrganizationIn,
+    administrator: Administrator,
+    db: CardWrites,
+) -> RestoredOrganizationOut:
+    """Reinstate an organization, and what its suspension alone suspended."""
+    organization, rows = await db.transaction(
+        lambda tx: reinstate_organization(tx, organization_id, administrator, reason=body.reason)
+    )
+    return RestoredOrganizationOut.under(organization.id, rows)

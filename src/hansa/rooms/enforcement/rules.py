@@ -1,8 +1,8 @@
 """Effects of a suspension and of its end on an agent.
 
-- A suspension has a basis: the agent was named itself, or its developer. One of each basis may be open at a time.
+- A suspension has a basis: the agent was named itself, its developer or its organization. One of each basis may be open at a time.
 - An agent may act while none stands. A hard one withholds its workload identity and its ledger account.
-- A reinstatement, of the agent or of its developer, ends both.
+- A reinstatement of the agent or of its developer ends all of them, one of the organization its own alone.
 """
 
 from datetime import datetime
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Basis: TypeAlias = Literal["agent", "developer"]
+Basis: TypeAlias = Literal["agent", "developer", "organization"]
 
 Stop: TypeAlias = Literal["suspended", "already_suspended", "revoked", "not_found", "failed"]
 Return: TypeAlias = Literal["reinstated", "already_active", "revoked", "not_found", "failed"]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
+from uuid import UUID
 
 from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictBool
@@ -156,6 +157,36 @@ class RestoredDeveloperOut(RestoredAgentsOut):
         )
 
 
+class SuspendOrganizationIn(LazyModel):
+    """Why an organization is suspended or reinstated."""
+
+    reason: Reason = Field(description="Stored at this registry and shown only to administrators.")
+
+
+class StoppedOrganizationOut(StoppedAgentsOut):
+    """A suspended organization, with one row for its treasury and each agent."""
+
+    organization_id: UUID
+    status: str = Field(examples=["suspended"])
+
+    @classmethod
+    def under(cls, organization_id: UUID, rows: Sequence[rules.Stopped]) -> "StoppedOrganizationOut":
+        results = [StoppedOut(**asdict(row)) for row in rows]
+        return cls(organization_id=organization_id, status="suspended", results=results)
+
+
+class RestoredOrganizationOut(RestoredAgentsOut):
+    """A reinstated organization, with one row for each account and agent that returned with it."""
+
+    organization_id: UUID
+    status: str = Field(examples=["active"])
+
+    @classmethod
+    def under(cls, organization_id: UUID, rows: Sequence[rules.Restored]) -> "RestoredOrganizationOut":
+        results = [RestoredOut(**asdict(row)) for row in rows]
+        return cls(organization_id=organization_id, status="active", results=results)
+
+
 class DeveloperSuspensionOut(LazyModel):
     """The suspension of a developer."""
 
@@ -171,7 +202,9 @@ class DeveloperSuspensionOut(LazyModel):
 class SuspensionOut(LazyModel):
     """An open suspension of an agent."""
 
-    basis: rules.Basis = Field(description="Whether the suspension names the agent or its developer.")
+    basis: rules.Basis = Field(
+        description="Whether the suspension names the agent, its developer or its organization."
+    )
     soft: bool
     reason: str
     suspended_by: int = Field(description="The administrator's id.")

@@ -37,6 +37,11 @@ UPDATE enforcement_suspension SET lifted_by = $2, lifted_at = now()
 WHERE did = ANY($1) AND lifted_at IS NULL
 """
 
+_LIFT_OF_BASIS = """
+UPDATE enforcement_suspension SET lifted_by = $3, lifted_at = now()
+WHERE did = ANY($1) AND basis = $2 AND lifted_at IS NULL RETURNING did
+"""
+
 _WITHHOLD = """
 UPDATE enforcement_agent SET withheld_since = now() WHERE did = ANY($1) AND withheld_since IS NULL RETURNING did
 """
@@ -98,6 +103,11 @@ async def open_suspensions(
 async def lift_suspensions(tx: Tx, dids: Sequence[str], *, by: int) -> None:
     """End whatever stands against the locked agents."""
     await tx.execute(_LIFT, list(dids), by)
+
+
+async def lift_suspensions_of(tx: Tx, dids: Sequence[str], basis: Basis, *, by: int) -> set[str]:
+    """End the suspensions of this basis against the locked agents; returns the agents that had one."""
+    return {row["did"] for row in await tx.fetch(_LIFT_OF_BASIS, list(dids), basis, by)}
 
 
 async def withhold(tx: Tx, dids: Sequence[str]) -> set[str]:

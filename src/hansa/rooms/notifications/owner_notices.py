@@ -38,6 +38,12 @@ from hansa.foundation.events import (
     DisputeRuled,
     DisputeVotingOpened,
     Event,
+    OrganizationAgentMoved,
+    OrganizationCreated,
+    OrganizationMemberInvited,
+    OrganizationMemberJoined,
+    OrganizationMemberRemoved,
+    OrganizationMemberRoleChanged,
     SpendApprovalRequested,
 )
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
@@ -139,11 +145,18 @@ NOTICES: dict[type[Event], Notice] = {
     DisputeEvidenceAdded: Notice(WebhookEvent.DISPUTE_EVIDENCE_ADDED),
     DisputeVotingOpened: Notice(WebhookEvent.DISPUTE_VOTING_OPENED),
     DisputeRuled: Notice(WebhookEvent.DISPUTE_RULED),
+    OrganizationCreated: Notice(WebhookEvent.ORGANIZATION_CREATED),
+    OrganizationMemberInvited: Notice(WebhookEvent.ORGANIZATION_MEMBER_INVITED),
+    OrganizationMemberJoined: Notice(WebhookEvent.ORGANIZATION_MEMBER_JOINED),
+    OrganizationMemberRemoved: Notice(WebhookEvent.ORGANIZATION_MEMBER_REMOVED),
+    OrganizationMemberRoleChanged: Notice(WebhookEvent.ORGANIZATION_MEMBER_ROLE_CHANGED),
+    OrganizationAgentMoved: Notice(WebhookEvent.ORGANIZATION_AGENT_MOVED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }
 # The members of an event that name those who are notified: a developer, or agents whose owners are.
 DEVELOPER = "developer_id"
+TREASURY = "treasury_did"
 PARTIES = (
     "did",
     "caller",
@@ -154,14 +167,15 @@ PARTIES = (
     "provider_did",
     "complainant_did",
     "defendant_did",
+    "treasury_did",
 )
 
 _BY_NAME = {kind.__name__: notice for kind, notice in NOTICES.items()}
 
 
 async def _notify_owners(tx: Tx, /, *events: StoredEvent) -> None:
-    owners = await agents.owners_of(tx, sorted({did for event in events for did in _parties(event)}))
-    concerned = [_developers(event, owners) for event in events]
+    readers = await agents.readers_of(tx, sorted({did for event in events for did in _parties(event)}))
+    concerned = [_developers(event, readers) for event in events]
     # Most owners have no webhooks.
     notified = await having_webhooks(tx, set().union(*concerned))
     for event, developers in zip(events, concerned, strict=True):
@@ -178,11 +192,13 @@ def _parties(event: StoredEvent) -> list[str]:
     return [event.data[name] for name in PARTIES if event.data.get(name) is not None]
 
 
-def _developers(event: StoredEvent, owners: Mapping[str, int]) -> set[int]:
-    """The developers to notify, each once."""
-    if (developer := event.data.get(DEVELOPER)) is not None:
-        return {developer}
-    return {owners[did] for did in _parties(event) if did in owners}
+def _developers(event: StoredEvent, readers: Mapping[str, set[int]]) -> set[int]:
+    """The developers to notify, each once: the one who is named, the owners of the parties, the members of an organization."""
+    named = event.data.get(DEVELOPER)
+    concerned = set() if named is None else {named}
+    if named is not None and TREASURY not in event.data:
+        return concerned
+    return concerned.union(*(readers.get(did, ()) for did in _parties(event)))
 
 
 OWNER_NOTICES = Reactor(

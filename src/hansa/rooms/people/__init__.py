@@ -22,10 +22,18 @@ from .browser_sessions import (
     log_in_browser,
 )
 from .calls import CALLS, Call, calls_of, write_calls
+from .confusables import skeleton
 from .deletion import DeletionOut, cancel_deletion, deletion_status_of, is_account_closed, request_deletion
 from .descriptor import ROOM
 from .directory import FoundDeveloper, find_developers, read_developer
-from .errors import EmailUnverified, PartialTokenRefused, RecoveryRefused, VerificationLinkInvalid
+from .errors import (
+    EmailUnverified,
+    PartialTokenRefused,
+    RecoveryRefused,
+    TooManyPasswords,
+    VerificationLinkInvalid,
+    WrongPassword,
+)
 from .invites import InviteInfo, InvitesIn, MadeInviteOut, list_invites, make_invites, revoke_invite
 from .login import PartialLogin
 from .mails import NOTICE_DAYS, notify
@@ -60,7 +68,7 @@ from .oauth import (
 from .oauth import shown as connections_view
 from .oauth.schemas import ConnectionOut
 from .passwords import prove_password
-from .profile import accept_terms, must_accept_terms, own_profile
+from .profile import accept_terms, address_of, must_accept_terms, own_profile
 from .recovery import (
     FORGOTTEN_PER_ADDRESS,
     RECOVERIES_PER_ADDRESS,
@@ -83,7 +91,7 @@ from .recovery_keys import present_version as recovery_keys_version
 from .register import admit as admit_registration
 from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
-from .schemas import AcceptTermsIn, ProfileOut, RegistrationIn
+from .schemas import AcceptTermsIn, Email, ProfileOut, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
 from .store import REGISTERED_AT, TERMS_ACCEPTED, Administrator, names_of
 from .two_factor import (
@@ -94,6 +102,7 @@ from .two_factor import (
     VerifyIn,
     begin_setup,
     qr_svg,
+    take_code,
     turn_off,
     turn_on,
 )
@@ -133,6 +142,7 @@ __all__ = [
     "Decision",
     "DeletionOut",
     "DisableIn",
+    "Email",
     "EmailUnverified",
     "ForgottenIn",
     "FoundDeveloper",
@@ -154,10 +164,13 @@ __all__ = [
     "RenewKeysIn",
     "SetPasswordIn",
     "SetupOut",
+    "TooManyPasswords",
     "VerificationLinkInvalid",
     "VerifyIn",
+    "WrongPassword",
     "accept_terms",
     "access_of",
+    "address_of",
     "admit_administrator",
     "admit_recovery",
     "admit_registration",
@@ -222,6 +235,8 @@ __all__ = [
     "seal_request",
     "set_areas",
     "set_forgotten_password",
+    "skeleton",
+    "take_code",
     "turn_off",
     "turn_on",
     "verify_address",

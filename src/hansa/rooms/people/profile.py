@@ -32,6 +32,11 @@ def must_accept_terms(accepted: str | None, settings: Settings) -> bool:
     return settings.tos_consent_required and accepted != settings.tos_version
 
 
+async def address_of(tx: Tx, developer_id: int) -> str:
+    """The e-mail address of a developer, in lower case."""
+    return (await store.profile_of(tx, developer_id)).email.lower()
+
+
 async def accept_terms(tx: Tx, developer: Developer, version: str, settings: Settings) -> ProfileOut:
     """Record the acceptance of the present terms; a repeated one changes nothing.
 

@@ -36,6 +36,7 @@ LAYERS = (
     {"federation"},
     {"catalogue"},
     {"agents", "people"},
+    {"organizations"},
     {"enforcement", "transfers"},
     {"commerce"},
     {"reputation"},

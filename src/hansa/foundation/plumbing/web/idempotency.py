@@ -7,7 +7,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 import msgspec
 from fastapi import Header
@@ -15,11 +15,12 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from hansa.foundation.plumbing.storage.batch_loader import Question
-from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import JsonText
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Invalid
 
+Result = TypeVar("Result")
 WINDOW_HOURS = 24
 _REPLAYED = ((b"idempotent-replayed", b"true"),)
 KEY_PATTERN = r"^[\x21-\x7e]{1,255}$"
@@ -64,8 +65,15 @@ class Repeatable(msgspec.Struct, frozen=True):
         return sha256(f"{self.caller}\n{self.route}\n{self.key}".encode()).digest()
 
 
+class Transactions(Protocol):
+    """Runner of transactions: the database, or a wrapper of it."""
+
+    async def transaction(self, use_case: Callable[[Tx], Awaitable[Result]]) -> Result:
+        """Run `use_case` in one transaction and commit it."""
+
+
 async def once(
-    database: Database, request: Repeatable | None, use_case: Callable[[Tx], Awaitable[BaseModel]]
+    database: Transactions, request: Repeatable | None, use_case: Callable[[Tx], Awaitable[BaseModel]]
 ) -> Response:
     """Carry out `use_case`, or repeat its answer with `Idempotent-Replayed: true`.
 

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.plumbing.web.limits import Limit
 from hansa.foundation.values.rights import Right
 from hansa.rooms import journal
+from hansa.rooms.agents.check import ACTOR
 from hansa.rooms.agents.rights import held_with
 from hansa.rooms.agents.rules import require_active, session_of
 from hansa.rooms.agents.store import find_secret
@@ -35,7 +36,7 @@ async def act_as(tx: Tx, developer: Developer, did: str) -> Acting:
     await held_with(tx, developer.id, did, Right.OPERATE)
     secret = await find_secret(tx, did)
     require_active(secret.status)
-    actor = f"developer:{developer.id}"
+    actor = f"{ACTOR}{developer.id}"
     expires_at = secret.read_at + LIFETIME
     await journal.append(tx, AgentActTokenIssued(did=did, actor=actor, expires_at=expires_at.isoformat()))
     return Acting(session_of(secret.client_id, secret.number), actor, secret.read_at)

@@ -22,6 +22,7 @@ DAYS_KEPT = 7
 
 _LINKS = """
 SELECT c.id, c.root_id, c.parent_id, c.depth, c.path, i.did AS issuer_did, i.developer_id AS issuer_developer,
+  i.organization_id AS issuer_organization,
   i.status = 'active' AS issuer_is_active, i.roles AS issuer_roles, h.did AS holder_did, c.permissions, c.max_per_tx,
   c.allowed_currencies, c.counterparty_allow, c.operations, c.no_redelegate, c.currency, c.budget_total, c.max_uses,
   c.spent, c.uses, c.created_at, c.expires_at, c.revoked_at, c.expires_at <= clock_timestamp() AS is_expired
@@ -207,7 +208,7 @@ def _capability(row: asyncpg.Record) -> Capability:
         max_uses=members.pop("max_uses"),
     )
     roles = tuple(members.pop("issuer_roles"))
-    owner = Owner(members.pop("issuer_developer"))
+    owner = Owner.of(members.pop("issuer_developer"), members.pop("issuer_organization"))
     return Capability(**members, issuer_owner=owner, issuer_roles=roles, terms=terms)
 
 

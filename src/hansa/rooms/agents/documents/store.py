@@ -8,7 +8,7 @@ KEYS_LISTED = 100
 
 _KEYS = """
 SELECT a.status, k.number, k.public_key, least(k.valid_until, a.revoked_at) AS ended_at
-FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id WHERE a.did = $1 ORDER BY k.number DESC LIMIT $2
+FROM agents_agent a LEFT JOIN agents_key k ON k.agent_id = a.id WHERE a.did = $1 ORDER BY k.number DESC LIMIT $2
 """
 
 
@@ -17,5 +17,9 @@ async def status_and_keys(tx: Tx, did: str) -> tuple[str, tuple[ListedKey, ...]]
     rows = await tx.fetch(_KEYS, did, KEYS_LISTED)
     if not rows:
         return None
-    keys = tuple(ListedKey(row["number"], row["public_key"], row["ended_at"]) for row in rows)
+    keys = tuple(
+        ListedKey(row["number"], row["public_key"], row["ended_at"])
+        for row in rows
+        if row["number"] is not None
+    )
     return rows[0]["status"], keys

@@ -107,12 +107,12 @@ WHERE p.id = $2 AND agents_right($1, a) >= $3
 """  # noqa: S608
 
 _INBOX = f"""
-SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_owned($1) a ON a.id = p.agent_id
+SELECT a.did, {_COLUMNS} FROM agents_spend_approval p JOIN agents_managed($1) a ON a.id = p.agent_id
 ORDER BY (p.status = 'pending' AND p.expires_at > clock_timestamp()) DESC, p.created_at DESC, p.id LIMIT $2
 """  # noqa: S608
 
 _INBOX_COUNTED = """
-SELECT count(*) FROM agents_spend_approval p JOIN agents_owned({owner}) a ON a.id = p.agent_id
+SELECT count(*) FROM agents_spend_approval p JOIN agents_managed({owner}) a ON a.id = p.agent_id
 WHERE p.status = 'pending' AND p.expires_at > clock_timestamp()
 """
 _COUNT_INBOX = _INBOX_COUNTED.format(owner="$1")

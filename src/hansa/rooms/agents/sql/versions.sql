@@ -10,7 +10,9 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER agents_agent_version
-BEFORE UPDATE OF status, roles, secret_number, is_governed, developer_id, client_id ON agents_agent FOR EACH ROW
-WHEN ((OLD.status, OLD.roles, OLD.secret_number, OLD.is_governed, OLD.developer_id, OLD.client_id)
-  IS DISTINCT FROM (NEW.status, NEW.roles, NEW.secret_number, NEW.is_governed, NEW.developer_id, NEW.client_id))
+BEFORE UPDATE OF status, roles, secret_number, is_governed, developer_id, organization_id, client_id ON agents_agent FOR EACH ROW
+WHEN ((OLD.status, OLD.roles, OLD.secret_number, OLD.is_governed, OLD.developer_id, OLD.organization_id,
+  OLD.client_id)
+  IS DISTINCT FROM (NEW.status, NEW.roles, NEW.secret_number, NEW.is_governed, NEW.developer_id,
+  NEW.organization_id, NEW.client_id))
 EXECUTE FUNCTION agents_next_version();

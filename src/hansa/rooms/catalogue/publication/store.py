@@ -40,7 +40,7 @@ def others_state(limit: int) -> PageState:
     return PageState(f"""
 SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
   SELECT o.xmin::text AS row_version FROM catalogue_card o
-  WHERE o.{owned_by("c.developer_id")} AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
+  WHERE {owned_by("c.developer_id", "o.")} AND c.organization_id IS NULL AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
   ORDER BY o.id DESC LIMIT {limit}) other
 WHERE c.did = asked.did
 """)  # noqa: S608

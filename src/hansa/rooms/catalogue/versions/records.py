@@ -16,6 +16,7 @@ class StoredDocument(msgspec.Struct, frozen=True):
     id: UUID
     card_id: int
     did: str | None
+    organization_id: UUID | None
     human_readable_id: str
     status: str
     version: int

@@ -20,7 +20,7 @@ KEPT_MAX = 100
 """Replaced documents kept of one card: enough for years of honest changes, and a bound for the others."""
 
 _LOCK = """
-SELECT uuid AS id, id AS card_id, did, human_readable_id, status, version, card_data, pulled_hash
+SELECT uuid AS id, id AS card_id, did, organization_id, human_readable_id, status, version, card_data, pulled_hash
 FROM catalogue_card WHERE id = $1 AND source_registry IS NULL FOR NO KEY UPDATE
 """
 

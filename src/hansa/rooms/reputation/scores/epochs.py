@@ -182,7 +182,7 @@ JOBS = (
 
 async def _take_jobs(tx: Tx, paid: Sequence[StoredSignal], mark_min_fee: Minor) -> set[str]:
     """Count the jobs that these payments are for; the agents whose cards then show another record."""
-    owners = await agents.owners_of(tx, sorted({signal.giver for signal in paid}))
+    owners = await agents.owner_names_of(tx, sorted({signal.giver for signal in paid}))
     worthy = [(signal, _counterparty(signal.giver, owners)) for signal in paid if signal.fee >= mark_min_fee]
     verified = await store.verify_jobs(tx, worthy)
     jobs = [
@@ -220,13 +220,12 @@ async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
         await catalogue.show_track_record(tx, did, record.jobs_verified, members_of(record))
 
 
-def _counterparty(giver: str, owners: Mapping[str, int]) -> str:
-    """Return the counterparty of which one job a day counts: the developer of an agent of this registry, else the registry of the agent.
+def _counterparty(giver: str, owners: Mapping[str, str]) -> str:
+    """Return the counterparty of which one job a day counts: the owner of an agent of this registry, else the registry of the agent.
 
     The latter is its DID without the last part.
     """
-    owner = owners.get(giver)
-    return giver.rpartition(":")[0] if owner is None else f"developer:{owner}"
+    return owners.get(giver) or giver.rpartition(":")[0]
 
 
 RECORD_SIGNALS = TransactionalKind(RECORDING, _record)

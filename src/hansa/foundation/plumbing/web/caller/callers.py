@@ -85,6 +85,8 @@ class Agent(msgspec.Struct, frozen=True):
     """Its owner bounds its payments, by a policy or by a grant."""
     version: int | None = None
     """Version that the transaction compares; None where the agent was read for this request."""
+    organization_id: UUID | None = None
+    """Organization that owns the agent; None where the developer does."""
     grant: Grant | None = None
     """Grant of the client that acts as the agent."""
 
@@ -93,8 +95,8 @@ class Agent(msgspec.Struct, frozen=True):
 
     @property
     def owner(self) -> Owner:
-        """The owner of the agent; under a grant, the person who granted it."""
-        return Owner(self.developer_id)
+        """The owner of the agent."""
+        return Owner.of(self.developer_id, self.organization_id)
 
     @property
     def grant_id(self) -> UUID | None:

@@ -1,0 +1,23 @@
+"""Agents of organizations, and the treasuries of organizations."""
+
+from hansa.rooms.agents.collective.moving import move_to_developer, move_to_organization
+from hansa.rooms.agents.collective.reading import (
+    count_of_organization,
+    is_of_organization,
+    of_organization,
+    readers_of,
+    secrets_seen_by,
+)
+from hansa.rooms.agents.collective.treasuries import close_treasury, open_treasury
+
+__all__ = [
+    "close_treasury",
+    "count_of_organization",
+    "is_of_organization",
+    "move_to_developer",
+    "move_to_organization",
+    "of_organization",
+    "open_treasury",
+    "readers_of",
+    "secrets_seen_by",
+]

@@ -1,0 +1,34 @@
+"""End of a developer's memberships with the account. The only owner of an organization does not end."""
+
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.rooms import people
+
+from . import store
+from .errors import LastOwner
+from .invitations import store as invitations
+
+
+async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+    detail = "Make another member an owner, or delete the organization."
+    return [
+        Blocker("organization", one.treasury_did, "1", f"{one.slug}: {detail}")
+        for one in await store.sole_ownerships(tx, developer_id)
+    ]
+
+
+async def _end(tx: Tx, developer_id: int) -> None:
+    """Raises: LastOwner."""
+    for organization_id in await store.organization_ids_of(tx, developer_id):
+        organization = await store.find(tx, organization_id, developer_id, lock=True)
+        assert organization is not None
+        if await store.owners_of(tx, organization_id) == [developer_id]:
+            raise LastOwner
+        await store.leave(tx, organization_id, developer_id)
+
+
+async def _erase(tx: Tx, developer_id: int) -> None:
+    await invitations.forget_address(tx, await people.address_of(tx, developer_id))
+
+
+ACCOUNT_END_OF_MEMBERSHIPS = AccountEnd(end=_end, erase=_erase, beside_agents=_blockers)

@@ -1,0 +1,18 @@
+"""Record an act in the transaction that carries it out: no act without its row, no row without its act."""
+
+from typing import Any
+from uuid import UUID
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.canonical import digest
+
+from . import store
+
+
+async def record(
+    tx: Tx, organization_id: UUID, developer: Developer, act: str, target: str, **members: Any
+) -> None:
+    """Record the act of a developer, with a digest of its members."""
+    hashed = digest({"act": act, "organization_id": str(organization_id), "target": target, **members})
+    await store.insert(tx, organization_id, developer.id, developer.session, act, target, hashed)

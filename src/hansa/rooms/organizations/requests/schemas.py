@@ -1,0 +1,79 @@
+"""Shapes of requests."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from hansa.foundation.values.lazy_model import LazyModel
+from hansa.foundation.values.request_body import RequestBody
+
+from .needed import Reading
+
+NOTE_MAX = 2000
+
+
+class RequestApprovalIn(RequestBody):
+    """Proof that the approver is present: a code of the app where two-factor login is on, else the password."""
+
+    totp_code: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    password: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
+
+
+class RejectionIn(RequestBody):
+    """Reason of a rejection."""
+
+    reason: Annotated[str, Field(max_length=NOTE_MAX)] | None = None
+
+
+class RequestApprovalOut(LazyModel):
+    """Approval of a request."""
+
+    developer_id: int
+    at: datetime
+
+
+class RequestResultOut(LazyModel):
+    """Result of a request that moved units or made a contract."""
+
+    tx_id: int | None
+    transfer_id: UUID | None
+    contract_id: int | None
+
+
+class OrganizationRequestOut(LazyModel):
+    """A request that others of the organization approve before it is carried out."""
+
+    request_id: UUID
+    kind: Literal["owners"] = Field(description="`owners`: a change of the owners.")
+    body: dict[str, Any] = Field(
+        description="Of `owners`: developer_id, and role (null: the membership ends)."
+    )
+    initiator: int = Field(description="The developer who started it.")
+    status: Literal["PENDING", "EXECUTED", "REJECTED", "CANCELLED", "EXPIRED"]
+    approvals_needed: int = Field(description="Approvals beside the initiator's that it needs at present.")
+    approvals: list[RequestApprovalOut]
+    executes_at: datetime | None = Field(description="Null: it is carried out with the last approval.")
+    expires_at: datetime
+    reason: str | None
+    result: RequestResultOut | None = Field(description="Null for `owners`.")
+
+    @classmethod
+    def of(cls, reading: Reading) -> "OrganizationRequestOut":
+        request = reading.request
+        return cls.model_validate(
+            {
+                "request_id": request.id,
+                "kind": request.kind,
+                "body": request.body,
+                "initiator": request.initiator_id,
+                "status": request.status,
+                "approvals_needed": reading.approvals_needed,
+                "approvals": [{"developer_id": one.developer_id, "at": one.at} for one in request.approvals],
+                "executes_at": None,
+                "expires_at": request.expires_at,
+                "reason": request.reason,
+                "result": None,
+            }
+        )

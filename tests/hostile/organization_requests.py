@@ -1,0 +1,214 @@
+"""Objects of an organization of the staged developer, and the bodies of requests to it."""
+
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from hansa.foundation.values.secrets import fingerprint
+from tests.registry import PASSWORD, TestDeveloper
+
+if TYPE_CHECKING:
+    from tests.hostile.well_formed import Stage
+
+SLUG = "staged-guild"
+_numbers = count(1)
+
+
+async def _run(stage: "Stage", statement: str, *values: Any) -> Any:
+    return await stage.registry.database.transaction(lambda tx: tx.fetchval(statement, *values))
+
+
+async def organization(stage: "Stage") -> str:
+    """The id of the staged developer's organization, without agents, with the bystander as a member."""
+    found = await _run(
+        stage,
+        "SELECT o.id::text FROM organizations_organization o JOIN organizations_member m ON m.organization_id = o.id"
+        " JOIN people_developer d ON d.id = m.developer_id"
+        " WHERE d.email = $1 AND m.role = 4 AND o.slug LIKE 'staged-guild%' AND o.status <> 'deleted'",
+        stage.developer.email,
+    )
+    if found is None:
+        made = await stage.registry.post(
+            "/organizations",
+            json={"slug": f"{SLUG}-{next(_numbers)}", "name": "Staged"},
+            headers=stage.developer.headers,
+        )
+        assert made.status_code == 201, made.text
+        found = made.json()["id"]
+    await _run(
+        stage, "UPDATE organizations_organization SET status = 'active' WHERE id = $1::text::uuid", found
+    )
+    await _run(
+        stage,
+        "UPDATE agents_agent SET organization_id = NULL WHERE organization_id = $1::text::uuid AND kind = 'agent'",
+        found,
+    )
+    await _member(stage, found, stage.bystander_id, 2)
+    return str(found)
+
+
+async def _member(stage: "Stage", organization_id: str, developer_id: int, role: int) -> None:
+    await _run(
+        stage,
+        "INSERT INTO organizations_member (organization_id, developer_id, role) VALUES ($1::text::uuid, $2, $3)"
+        " ON CONFLICT (organization_id, developer_id) DO UPDATE SET role = excluded.role, left_at = NULL",
+        organization_id,
+        developer_id,
+        role,
+    )
+
+
+async def member(stage: "Stage") -> str:
+    """`<organization>/members/<developer>` of the bystander, who is a member."""
+    return f"{await organization(stage)}/members/{stage.bystander_id}"
+
+
+async def team(stage: "Stage") -> str:
+    """`<organization>/teams/<slug>` of a new team with the bystander and the staged agent."""
+    organization_id, slug = await organization(stage), f"team-{next(_numbers)}"
+    await _run(
+        stage, "DELETE FROM organizations_team WHERE organization_id = $1::text::uuid", organization_id
+    )
+    await _run(
+        stage,
+        "UPDATE agents_agent SET organization_id = $1::text::uuid WHERE did = $2",
+        organization_id,
+        stage.spare.did,
+    )
+    await _run(
+        stage,
+        "WITH made AS (INSERT INTO organizations_team (id, organization_id, slug, held_right)"
+        " VALUES ($1, $2::text::uuid, $3, 1) RETURNING id),"
+        " placed AS (INSERT INTO organizations_team_member SELECT id, $4 FROM made)"
+        " INSERT INTO organizations_team_agent SELECT id, $5 FROM made",
+        uuid4(),
+        organization_id,
+        slug,
+        stage.bystander_id,
+        stage.spare.did,
+    )
+    return f"{organization_id}/teams/{slug}"
+
+
+async def place_of_member(stage: "Stage") -> str:
+    """The bystander's place in a team."""
+    return f"{await team(stage)}/members/{stage.bystander_id}"
+
+
+async def place_of_agent(stage: "Stage") -> str:
+    """The right of a team at an agent of the organization."""
+    return f"{await team(stage)}/agents/{stage.spare.did}"
+
+
+async def invitation(stage: "Stage") -> str:
+    """`<organization>/invitations/<id>` of a pending invitation."""
+    organization_id = await organization(stage)
+    made = await _invite(stage, organization_id, f"invited{next(_numbers)}@example.org", f"oit_{uuid4().hex}")
+    return f"{organization_id}/invitations/{made}"
+
+
+async def _invite(stage: "Stage", organization_id: str, email: str, token: str) -> str:
+    made = uuid4()
+    inviter = "(SELECT developer_id FROM organizations_member WHERE organization_id = $2::text::uuid AND role = 4 LIMIT 1)"
+    await _run(
+        stage,
+        "INSERT INTO organizations_invitation (id, organization_id, email, role, token_sha256, invited_by, expires_at)"
+        f" VALUES ($1, $2::text::uuid, $3, 2, $4, {inviter}, now() + interval '1 day')",
+        made,
+        organization_id,
+        email,
+        fingerprint(token),
+    )
+    return str(made)
+
+
+async def request(stage: "Stage") -> str:
+    """`<organization>/treasury/requests/<id>` of another owner's request."""
+    organization_id, made = await organization(stage), uuid4()
+    await _run(
+        stage,
+        "UPDATE organizations_request SET status = 'CANCELLED', ended_at = now() WHERE status = 'PENDING'",
+    )
+    await _member(stage, organization_id, stage.bystander_id, 4)
+    email = (await stage.registry.developer()).email
+    candidate = await _run(stage, "SELECT id FROM people_developer WHERE email = $1", email)
+    await _member(stage, organization_id, candidate, 3)
+    await _run(
+        stage,
+        "INSERT INTO organizations_request (id, organization_id, kind, body, concerned_id, initiator_id, expires_at)"
+        " VALUES ($1, $2::text::uuid, 'owners', jsonb_build_object('developer_id', $3::bigint, 'role', null), $3, $4,"
+        " now() + interval '1 day')",
+        made,
+        organization_id,
+        candidate,
+        stage.bystander_id,
+    )
+    return f"{organization_id}/treasury/requests/{made}"
+
+
+async def _body_of_founding(_: "Stage") -> dict[str, Any]:
+    return {"slug": f"founded-{next(_numbers)}", "name": "Founded"}
+
+
+async def _body_of_invitation(_: "Stage") -> dict[str, Any]:
+    return {"email": f"guest{next(_numbers)}@example.org"}
+
+
+async def _body_of_token(stage: "Stage") -> dict[str, Any]:
+    """The token of an invitation to the staged developer, of an organization of somebody else."""
+    owner: TestDeveloper = await stage.registry.developer()
+    made = await stage.registry.post(
+        "/organizations",
+        json={"slug": f"inviting-{next(_numbers)}", "name": "Inviting"},
+        headers=owner.headers,
+    )
+    assert made.status_code == 201, made.text
+    token = f"oit_{uuid4().hex}"
+    await _run(stage, "UPDATE organizations_member SET role = NULL, left_at = now() WHERE role = 2")
+    await _invite(stage, made.json()["id"], stage.developer.email.lower(), token)
+    return {"token": token}
+
+
+async def _body_of_team(stage: "Stage") -> dict[str, Any]:
+    return {"slug": f"made-{next(_numbers)}", "grant": "read"}
+
+
+async def _body_of_agent(stage: "Stage") -> dict[str, Any]:
+    return {"did": (await stage.developer.agent()).did}
+
+
+def _always(**members: Any) -> Callable[["Stage"], Awaitable[dict[str, Any]]]:
+    async def made(_: "Stage") -> dict[str, Any]:
+        return members
+
+    return made
+
+
+ROOT = "/api/v1/organizations/{organization_id}"
+MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
+    "{organization_id}/teams/{team}/members/{developer_id}": place_of_member,
+    "{organization_id}/teams/{team}/agents/{did}": place_of_agent,
+    "{organization_id}/teams/{team}": team,
+    "{organization_id}/members/{developer_id}": member,
+    "{organization_id}/invitations/{invitation_id}": invitation,
+    "{organization_id}/treasury/requests/{request_id}": request,
+    "{organization_id}": organization,
+}
+"""Objects named by a path, the longest first."""
+
+BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
+    "POST /api/v1/organizations": _body_of_founding,
+    "POST /api/v1/organizations/invitations/accept": _body_of_token,
+    "POST /api/v1/organizations/invitations/decline": _body_of_token,
+    f"PATCH {ROOT}": _always(name="Renamed"),
+    "POST /api/v1/admin/organizations/{organization_id}/suspend": _always(reason="Spam."),
+    "POST /api/v1/admin/organizations/{organization_id}/reinstate": _always(reason="An error."),
+    f"POST {ROOT}/invitations": _body_of_invitation,
+    f"PATCH {ROOT}/members/{{developer_id}}": _always(role="viewer"),
+    f"POST {ROOT}/teams": _body_of_team,
+    f"PATCH {ROOT}/teams/{{team}}": _always(grant="operate"),
+    f"POST {ROOT}/agents": _body_of_agent,
+    f"POST {ROOT}/treasury/requests/{{request_id}}/approve": _always(password=PASSWORD),
+    f"POST {ROOT}/treasury/requests/{{request_id}}/reject": _always(reason="No."),
+}
