@@ -16,7 +16,7 @@ from tests.registry import TestRegistry
 
 DID = "did:hansa:hansa.local:7d3c3f6e-0000-4000-8000-000000000001"
 NOW = datetime.now(UTC)
-BEARER = Bearer(DID, 1, "client-1", "Reader", "active", ["client"], False, NOW, None, 1, 7, NOW)
+BEARER = Bearer(DID, 1, "client-1", "Reader", "active", ["client"], False, NOW, None, 1, 7, None, NOW)
 CLAIMS = Claims(DID, int(NOW.timestamp()) + 60, rules.session_of("client-1", 1))
 # What the check of a token says nothing about, or what is not kept of it.
 UNJUDGED = {"did", "name", "created_at", "last_active_at", "read_at", "version"}
