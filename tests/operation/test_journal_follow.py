@@ -57,6 +57,11 @@ class Followed:
         )
         return ended.code, ended.output or ended.complaint
 
+    async def command(self, *arguments: str) -> tuple[int, str]:
+        """Run another `hansa journal` command: its exit code and what it prints."""
+        ended = await run("journal", *arguments, data_dir=self._data_dir, **self._settings)
+        return ended.code, ended.output or ended.complaint
+
     def kill(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
@@ -213,3 +218,12 @@ async def _has_come_to_the_end(followed: Followed) -> bool:
 
 async def _has_published(url: str, count: int) -> bool:
     return await count_in(url) == count
+
+
+async def test_a_follower_is_removed_by_its_name(followed: Followed):
+    await followed.write(3)
+    assert (await followed.catch_up())[0] == 0
+    assert await followed.command("forget", "nats") == (0, "follower nats removed\n")
+    assert await followed.place() == (0, 0)
+    code, output = await followed.command("forget", "nats")
+    assert (code, "No follower is named 'nats'" in output) == (1, True)

@@ -34,7 +34,7 @@ from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
-from hansa.rooms import auditor, federation, ledger, transfers
+from hansa.rooms import auditor, federation, journal, ledger, transfers
 from hansa.rooms.transfers import UndecidedTransfer
 
 
@@ -300,6 +300,12 @@ async def follow_journal(
         except (StreamRefused, StreamUnreachable) as error:
             return follower.count, str(error)
         return follower.count, None
+
+
+async def forget_follower(settings: Settings, name: str) -> None:
+    """Remove a follower of the journal. Raises: Refused, and the errors of opening the registry."""
+    async with registry_database(settings) as database:
+        await database.transaction(lambda tx: journal.forget_follower(tx, name))
 
 
 async def retry_job(settings: Settings, job_id: int, reason: str | None) -> None:

@@ -443,6 +443,25 @@ async def test_a_month_is_not_dropped_before_an_earlier_one_or_by_a_stranger_to_
         await aged.drop()
 
 
+async def test_a_month_is_not_dropped_before_its_followers_are_beyond_it(aged: Aged):
+    await aged.archive()
+    await aged.settle()
+    database = aged.registry.database
+    place = await database.transaction(lambda tx: journal.place_of_follower(tx, "lake"))
+    with pytest.raises(journal.MonthNotDroppable, match="'lake' has not published"):
+        await aged.drop()
+    events = await journal.events_to_follow(database, place, 100_000)
+    beyond = journal.Place.of(events[-1])
+    await database.transaction(lambda tx: journal.move_follower(tx, "lake", before=place, to=beyond))
+    await database.transaction(lambda tx: journal.place_of_follower(tx, "unused"))
+    with pytest.raises(journal.MonthNotDroppable, match="'unused' has not published"):
+        await aged.drop()
+    await database.transaction(lambda tx: journal.forget_follower(tx, "unused"))
+    with pytest.raises(journal.FollowerUnknown):
+        await database.transaction(lambda tx: journal.forget_follower(tx, "unused"))
+    assert (await aged.drop()).events
+
+
 async def test_two_drops_at_once_drop_once(aged: Aged):
     await aged.archive()
     await aged.settle()

@@ -1,4 +1,4 @@
-"""`hansa journal follow`: the events of the registry for a stream of NATS."""
+"""`hansa journal follow` and `forget`: the events of the registry for a stream of NATS."""
 
 import re
 from pathlib import Path
@@ -67,3 +67,16 @@ def follow(
     print_outcome(
         f"{count} events published to {stream}", {"published": count, "stream": stream}, as_json=as_json
     )
+
+
+@app.command(epilog=examples("hansa journal forget nats --data-dir /srv/hansa"))
+def forget(
+    name: Annotated[str, typer.Argument(help="Name of the follower.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a follower that publishes no more: `hansa journal drop` does not wait for it; under its name a new one begins."""
+    from hansa.doors import offline_commands
+
+    run_act(offline_commands.forget_follower(settings_from(data_dir=data_dir), name))
+    print_outcome(f"follower {name} removed", {"name": name}, as_json=as_json)

@@ -19,7 +19,7 @@ from hansa.rooms.journal.archive import (
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import Policy as EmissionPolicy
 from hansa.rooms.journal.emission import change_policy, list_policies, settle_policies
-from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided, FollowerMoved
+from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided, FollowerMoved, FollowerUnknown
 from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, Place, StreamFilter, event_stream
 from hansa.rooms.journal.fold import (
     NOTHING_FOLDED,
@@ -38,7 +38,7 @@ from hansa.rooms.journal.fold import (
     horizon,
     typed_supply,
 )
-from hansa.rooms.journal.followers import events_to_follow, move_follower, place_of_follower
+from hansa.rooms.journal.followers import events_to_follow, forget_follower, move_follower, place_of_follower
 from hansa.rooms.journal.ledger_readings import (
     LEDGER_READINGS,
     AccountCount,
@@ -98,6 +98,7 @@ __all__ = [
     "EventsPageOut",
     "FoldedFrom",
     "FollowerMoved",
+    "FollowerUnknown",
     "Held",
     "Horizon",
     "LedgerReadings",
@@ -130,6 +131,7 @@ __all__ = [
     "fold_moves",
     "fold_supply",
     "fold_whole",
+    "forget_follower",
     "horizon",
     "keep_partitions_ahead",
     "list_events",

@@ -1,6 +1,6 @@
 """Why the journal refuses."""
 
-from hansa.foundation.values.errors import Conflict, Invalid, Unavailable
+from hansa.foundation.values.errors import Conflict, Invalid, NotFound, Unavailable
 
 
 class EmissionUndecided(Unavailable):
@@ -23,3 +23,10 @@ class FollowerMoved(Conflict):
 
     code = "FOLLOWER_MOVED"
     sentence = "Another process follows the journal under this name; give each follower a name of its own."
+
+
+class FollowerUnknown(NotFound):
+    """No follower of the journal has this name."""
+
+    code = "FOLLOWER_UNKNOWN"
+    sentence = "No follower of the journal has this name."

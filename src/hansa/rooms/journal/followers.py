@@ -1,6 +1,7 @@
 """Followers: readers outside the registry that receive every event once, in the order of the journal.
 
 - The row of a follower is its place, behind the last event that was acknowledged outside. It moves forward only.
+- No month of the journal is dropped before every follower is beyond it.
 - A follower moves by an UPDATE that names the former place: of two processes under one name the second is refused.
 - Events are read up to the oldest open transaction, so that none can appear behind the place.
 """
@@ -11,7 +12,7 @@ from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Database, Tx
 
 from . import followers_store
-from .errors import FollowerMoved
+from .errors import FollowerMoved, FollowerUnknown
 from .feed.store import Place, events_after
 
 
@@ -29,3 +30,9 @@ async def move_follower(tx: Tx, name: str, *, before: Place, to: Place) -> None:
     """Move the follower behind the event at `to`. Raises: FollowerMoved, when it is not at `before`."""
     if not await followers_store.move(tx, name, before=before, to=to):
         raise FollowerMoved
+
+
+async def forget_follower(tx: Tx, name: str) -> None:
+    """Delete the place of a follower that publishes no more. Raises: FollowerUnknown."""
+    if not await followers_store.forget(tx, name):
+        raise FollowerUnknown(f"No follower is named {name!r}.")
