@@ -53,6 +53,9 @@ def make_sbom(directory: Path, program: str) -> None:
         pip = [sys.executable, "-m", "pip", "--python", f"{environment}/bin/python", "install", "--quiet"]
         wheels = sorted(directory.glob("*.whl"))
         subprocess.run([*pip, "--constraint", directory / "constraints.txt", *wheels], check=True)
+        # It names the directory of this build.
+        for file in Path(environment).glob("lib/python*/site-packages/hansa*.dist-info/direct_url.json"):
+            file.unlink()
         form = ["--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON"]
         file = ["--output-file", directory / "hansa.cdx.json"]
         command = [program, "environment", "--pyproject", ROOT / "pyproject.toml", *form, *file]
