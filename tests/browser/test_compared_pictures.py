@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser
 
-from tests.browser.compared_pictures import COMPARED, SHARE_MAX, Picture, picture_of
+from tests.browser.compared_pictures import COMPARED, RECORDED_WITH, Picture, picture_of, share_max
 from tests.browser.conftest import OpenPage
 from tests.browser.readers import visits_of
 from tests.console_pages import ADMINISTRATOR, ANYONE, OWNER, furnish
@@ -58,6 +58,8 @@ async def test_the_design_and_twelve_pages_look_as_they_are_recorded(
 ):
     visits, blank = await visits_of(stage, visit), await browser.new_page()
     others = {}
+    if IS_RECORDED_ANEW:
+        RECORDED_WITH.write_text(f"{browser.version}\n")
     for name, reader, address in pages_compared(stage):
         page = visits[reader].page
         for view, (size, scheme) in VIEWS.items():
@@ -70,7 +72,7 @@ async def test_the_design_and_twelve_pages_look_as_they_are_recorded(
             if IS_RECORDED_ANEW:
                 picture.write(file)
             share = picture.share_of_others(Picture.read(file))
-            if share > SHARE_MAX:
+            if share > share_max(browser.version):
                 (tmp_path / file.name).write_bytes(screenshot)
                 others[file.name] = f"{share:.2%} of it differs: {tmp_path / file.name}"
     await blank.close()
