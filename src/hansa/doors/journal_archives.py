@@ -121,6 +121,11 @@ async def _drop(tx: Tx, month: journal.Month, verdict: ArchiveVerdict) -> journa
         raise journal.MonthNotDroppable(
             f"No audit has gone beyond {month.name} yet; the registry audits every minute while it runs."
         )
+    last = journal.Place(*verdict.manifest["last_position"])
+    if (follower := await journal.follower_before(tx, last)) is not None:
+        raise journal.MonthNotDroppable(
+            f"The follower {follower!r} has not published {month.name}; let it catch up, or remove it with `hansa journal forget`."
+        )
     dropped = await journal.drop_month(tx, month, verdict.manifest, verdict.digest, ASSEMBLY.reactors)
     await record_operator_act(
         tx, act="journal.drop", subject=month.name, reason=dropped.manifest_sha256.hex()

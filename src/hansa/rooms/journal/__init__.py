@@ -38,7 +38,13 @@ from hansa.rooms.journal.fold import (
     horizon,
     typed_supply,
 )
-from hansa.rooms.journal.followers import events_to_follow, forget_follower, move_follower, place_of_follower
+from hansa.rooms.journal.followers import (
+    events_to_follow,
+    follower_before,
+    forget_follower,
+    move_follower,
+    place_of_follower,
+)
 from hansa.rooms.journal.ledger_readings import (
     LEDGER_READINGS,
     AccountCount,
@@ -131,6 +137,7 @@ __all__ = [
     "fold_moves",
     "fold_supply",
     "fold_whole",
+    "follower_before",
     "forget_follower",
     "horizon",
     "keep_partitions_ahead",

@@ -32,6 +32,11 @@ async def move_follower(tx: Tx, name: str, *, before: Place, to: Place) -> None:
         raise FollowerMoved
 
 
+async def follower_before(tx: Tx, place: Place) -> str | None:
+    """The name of a follower that has yet to publish an event up to the place, the one that rests longest; None where none has."""
+    return await followers_store.behind(tx, place)
+
+
 async def forget_follower(tx: Tx, name: str) -> None:
     """Delete the place of a follower that publishes no more. Raises: FollowerUnknown."""
     if not await followers_store.forget(tx, name):

@@ -3,7 +3,7 @@
 - In one transaction the rows are compared with the archive, the sums that folds need are kept, and the partition is deleted. Nothing is
   appended to the partition meanwhile; an event that came after the archive is found by the comparison.
 - Months are dropped in order, so that everything before one position is gone.
-- No reactor, counter, volume or follower has yet to read the month.
+- No reactor, counter or volume has yet to read the month.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,7 @@ import msgspec
 
 from hansa.foundation.plumbing.jobs.reactors import Reactor
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms.journal import followers_store, reactors
-from hansa.rooms.journal.feed.store import Place
+from hansa.rooms.journal import reactors
 from hansa_verify import RowTree
 
 from . import store
@@ -61,12 +60,6 @@ async def drop_month(
     if waiting := await reactors.reactors_before(tx, all_reactors, archived.last_xid):
         raise MonthNotDroppable(
             f"Events of {month.name} wait for the reactor {waiting[0]!r}; retry what it set aside, then try again."
-        )
-    if (
-        follower := await followers_store.behind(tx, Place(archived.last_xid, archived.last_seq))
-    ) is not None:
-        raise MonthNotDroppable(
-            f"The follower {follower!r} has not published {month.name}; let it catch up, or remove it with `hansa journal forget`."
         )
     if not await store.carry(tx, archived, month):
         raise MonthNotDroppable(f"{month.name} was archived anew or dropped meanwhile.")
