@@ -164,6 +164,60 @@ async def test_only_an_own_agent_moves_in_by_an_admin(registry, guild):
     assert code(again) == (403, "NOT_THE_OWNER")
 
 
+async def release(guild, who, agent):
+    return await guild.send(who, "POST", f"/agents/{agent.did}/release")
+
+
+async def test_an_empty_agent_is_released_to_the_owner_who_asks(registry, guild):
+    admin, owner = await guild.member("admin"), await guild.member("owner")
+    await guild.owner.agent()
+    agent = await guild.agent()
+    slug = await team_of(guild, "operate", agent, admin)
+    held = await acting(admin, agent)
+    refused = await release(guild, admin, agent)
+    assert code(refused) == (403, "ORG_ROLE_REQUIRED")
+    released = await release(guild, owner, agent)
+    assert released.status_code == 200, released.text
+    request = released.json()
+    assert (request["kind"], request["status"], request["approvals_needed"]) == ("release", "EXECUTED", 0)
+    assert request["body"] == {"did": agent.did, "developer_id": await id_of(owner)}
+    assert (await me(held)).status_code == 401
+    assert await acts(admin, agent) == {**EVERY, "read": 404}
+    assert await acts(owner, agent) == {**MANAGES, "end": 200}
+    assert (await guild.read(guild.owner, "/agents"))["items"] == []
+    assert (await guild.read(guild.owner, "/audit"))["items"][0]["act"] == "agent.release"
+    assert (await guild.read(guild.owner, f"/treasury/requests/{request['request_id']}")) == request
+    # The team has no right at an agent of somebody else, and none from before when the agent comes back.
+    again = await guild.send(guild.owner, "PUT", f"/teams/{slug}/agents/{agent.did}")
+    assert again.status_code == 404
+    assert (await release(guild, owner, agent)).status_code == 404
+
+
+async def test_an_agent_that_comes_back_has_no_right_of_its_former_team(guild):
+    member = await guild.member()
+    await guild.owner.agent()
+    agent = await guild.agent()
+    await team_of(guild, "operate", agent, member)
+    assert (await release(guild, guild.owner, agent)).status_code == 200
+    returned = await guild.send(guild.owner, "POST", "/agents", json={"did": agent.did})
+    assert returned.status_code == 201
+    assert code(await act_token(member, agent)) == (403, "ORG_ROLE_REQUIRED")
+
+
+async def test_an_agent_with_units_is_not_released_and_stays(registry, guild):
+    agent = await guild.agent()
+    refused = await release(guild, guild.owner, agent)
+    assert code(refused) == (409, "ACCOUNT_HOLDS_UNITS")
+    listed = await guild.read(guild.owner, "/agents")
+    assert [one["did"] for one in listed["items"]] == [agent.did]
+    assert (await guild.read(guild.owner, "/treasury/requests"))["items"] == []
+
+
+async def test_a_treasury_is_never_released(guild):
+    refused = await guild.send(guild.owner, "POST", f"/agents/{guild.created['treasury_did']}/release")
+    assert refused.status_code == 404
+
+
 async def test_the_suspension_of_the_developer_who_created_it_leaves_the_agent_alone(registry, guild):
     admin = await guild.member("admin")
     agent = await guild.agent(by=admin)

@@ -101,6 +101,16 @@ async def place_of_agent(stage: "Stage") -> str:
     return f"{await team(stage)}/agents/{stage.spare.did}"
 
 
+async def agent_of_organization(stage: "Stage") -> str:
+    """`<organization>/agents/<did>` of a new agent of the organization, whose account is empty."""
+    organization_id, agent = await organization(stage), await stage.developer.agent()
+    given = await stage.registry.post(
+        f"/organizations/{organization_id}/agents", json={"did": agent.did}, headers=stage.developer.headers
+    )
+    assert given.status_code == 201, given.text
+    return f"{organization_id}/agents/{agent.did}"
+
+
 async def invitation(stage: "Stage") -> str:
     """`<organization>/invitations/<id>` of a pending invitation."""
     organization_id = await organization(stage)
@@ -189,6 +199,7 @@ ROOT = "/api/v1/organizations/{organization_id}"
 MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/teams/{team}/members/{developer_id}": place_of_member,
     "{organization_id}/teams/{team}/agents/{did}": place_of_agent,
+    "{organization_id}/agents/{did}": agent_of_organization,
     "{organization_id}/teams/{team}": team,
     "{organization_id}/members/{developer_id}": member,
     "{organization_id}/invitations/{invitation_id}": invitation,

@@ -32,6 +32,7 @@ from hansa.rooms.ledger.closing import (
     UnclaimedUnits,
     claim_unclaimed,
     close_account,
+    require_empty,
     unclaimed_units,
 )
 from hansa.rooms.ledger.crossings import (
@@ -259,6 +260,7 @@ __all__ = [
     "release_hold",
     "remaining_in",
     "require_backed",
+    "require_empty",
     "require_issuable",
     "return_locked",
     "stake_gaps",

@@ -15,7 +15,7 @@ from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.money import Minor, format_amount
 
 from . import crossings_store, orders, rules, store
-from .accounts import balance_of
+from .accounts import Balance, balance_of
 from .book import Book
 from .engine import apply
 from .errors import AccountUnknown, ClaimUnknown
@@ -65,8 +65,25 @@ async def close_account(tx: Tx, did: str, *, waits_for_crossings: bool = True) -
         if waits_for_crossings and await crossings_store.is_any_pending(tx, did):
             raise CrossingPending
         return
+    raise _holding(await balance_of(tx, did))
+
+
+async def require_empty(tx: Tx, did: str) -> None:
+    """Require that the account holds nothing and awaits nothing; it is locked.
+
+    Raises: AccountHoldsUnits, CrossingPending, AccountUnknown.
+    """
+    if did not in await store.lock_accounts(tx, [did]):
+        raise AccountUnknown
     holds = await balance_of(tx, did)
-    raise AccountHoldsUnits(
+    if holds.liquid or holds.staked or holds.escrow:
+        raise _holding(holds)
+    if await crossings_store.is_any_pending(tx, did):
+        raise CrossingPending
+
+
+def _holding(holds: Balance) -> AccountHoldsUnits:
+    return AccountHoldsUnits(
         context={
             "liquid_balance": format_amount(holds.liquid),
             "staked_balance": format_amount(holds.staked),

@@ -15,7 +15,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Conflict, Invalid, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
-from hansa.rooms import agents, catalogue
+from hansa.rooms import agents, catalogue, ledger
 from hansa.rooms.organizations.errors import (
     LimitReached,
     OrganizationNotActive,
@@ -23,9 +23,10 @@ from hansa.rooms.organizations.errors import (
     OrgRoleRequired,
 )
 from hansa.rooms.organizations.repeating import Sent
+from hansa.rooms.organizations.requests.schemas import OrganizationRequestOut
 from hansa.rooms.organizations.rules import AGENTS_MAX
 
-from .acts import agents_of, take_in
+from .acts import agents_of, release, take_in
 
 OFFSET_MAX = 2**31 - 1
 
@@ -35,6 +36,7 @@ router = APIRouter(
 
 Key = Annotated[str, Path(max_length=64)]
 ReadingDeveloper = Annotated[Developer, developer_holding("orgs:read")]
+Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 Unbound = Annotated[agents.RequireUnbound, Depends(agents.REQUIRE_UNBOUND.given)]
 
 
@@ -97,3 +99,38 @@ async def take_agent_in(
         return agents.OwnAgentOut.of(agent)
 
     return await sent.answer(db, taken, body, status=201)
+
+
+@router.post(
+    "/{did}/release",
+    response_model=OrganizationRequestOut,
+    responses=problems(
+        Unauthorized,
+        KeyReused,
+        KeyInProgress,
+        ScopeMissing,
+        OrganizationUnknown,
+        OrganizationNotActive,
+        OrgRoleRequired,
+        LimitReached,
+        agents.AgentUnknown,
+        agents.AgentSuspended,
+        ledger.AccountHoldsUnits,
+        ledger.CrossingPending,
+        Conflict,
+        Invalid,
+    ),
+)
+async def release_agent(
+    organization_id: Key, did: Did, sent: Sent, db: catalogue.CardWrites, require_unbound: Unbound
+) -> Response:
+    """Give an agent with an empty account to the owner who asks. Its secret, tokens, capabilities and wallets end.
+
+    An API key needs `agents:secrets` as well.
+    """
+
+    async def released(tx: Tx) -> OrganizationRequestOut:
+        request = await release(tx, sent.developer, organization_id, did, require_unbound)
+        return OrganizationRequestOut.of(request)
+
+    return await sent.answer(db, released)

@@ -11,10 +11,8 @@ from hansa.rooms.organizations.errors import MemberUnknown, OwnersTooFew, Sessio
 from hansa.rooms.organizations.membership import apply_change
 from hansa.rooms.organizations.records import Changed, Member, Organization
 from hansa.rooms.organizations.requests import store as requests
-from hansa.rooms.organizations.requests.needed import Reading
+from hansa.rooms.organizations.requests.needed import OWNERS, Reading
 from hansa.rooms.organizations.rules import Role
-
-OWNERS = "owners"
 
 
 async def members_of(

@@ -10,6 +10,8 @@ from hansa.rooms.organizations import rules
 from hansa.rooms.organizations import store as organizations
 from hansa.rooms.organizations.records import Request
 
+OWNERS, RELEASE = "owners", "release"
+
 
 class Reading(msgspec.Struct, frozen=True):
     """A request, and the number of approvals beside the initiator's that it needs."""
@@ -19,7 +21,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 async def with_needed(tx: Tx, organization_id: UUID, found: Sequence[Request]) -> list[Reading]:
-    """The requests with the approvals that a change of owners needs at present."""
+    """The requests with the approvals that they need at present; a release needs none."""
     owners = await organizations.owners_of(tx, organization_id)
-    needed = rules.approvals_needed(len(owners)) - 1
-    return [Reading(request, needed) for request in found]
+    needed = {OWNERS: rules.approvals_needed(len(owners)) - 1, RELEASE: 0}
+    return [Reading(request, needed[request.kind]) for request in found]

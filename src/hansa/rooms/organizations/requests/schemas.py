@@ -43,12 +43,14 @@ class RequestResultOut(LazyModel):
 
 
 class OrganizationRequestOut(LazyModel):
-    """A request that others of the organization approve before it is carried out."""
+    """A request that is carried out once so many others of the organization have approved it."""
 
     request_id: UUID
-    kind: Literal["owners"] = Field(description="`owners`: a change of the owners.")
+    kind: Literal["owners", "release"] = Field(
+        description="`owners`: a change of the owners; `release`: an agent goes to the owner who asks."
+    )
     body: dict[str, Any] = Field(
-        description="Of `owners`: developer_id, and role (null: the membership ends)."
+        description="Of `owners`: developer_id, and role (null: the membership ends). Of `release`: did, developer_id."
     )
     initiator: int = Field(description="The developer who started it.")
     status: Literal["PENDING", "EXECUTED", "REJECTED", "CANCELLED", "EXPIRED"]
@@ -57,7 +59,7 @@ class OrganizationRequestOut(LazyModel):
     executes_at: datetime | None = Field(description="Null: it is carried out with the last approval.")
     expires_at: datetime
     reason: str | None
-    result: RequestResultOut | None = Field(description="Null for `owners`.")
+    result: RequestResultOut | None = Field(description="Null for `owners` and `release`.")
 
     @classmethod
     def of(cls, reading: Reading) -> "OrganizationRequestOut":

@@ -71,6 +71,11 @@ async def remove_member(tx: Tx, team_id: UUID, developer_id: int) -> bool:
     return bool(deleted == "DELETE 1")
 
 
+async def forget_agent(tx: Tx, did: str) -> None:
+    """Take an agent from every team: one that comes back begins without the rights of before."""
+    await tx.execute("DELETE FROM organizations_team_agent WHERE did = $1", did)
+
+
 async def add_agent(tx: Tx, team_id: UUID, did: str) -> None:
     """Give a team its right at an agent."""
     await tx.execute(
