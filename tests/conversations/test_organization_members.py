@@ -90,6 +90,15 @@ async def test_an_invitation_gives_at_most_the_role_of_an_admin(guild):
     assert code(refused) == (403, "ORG_ROLE_REQUIRED")
 
 
+async def test_an_invitation_names_teams_of_its_organization_alone(registry, guild):
+    other = await found(registry)
+    foreign = await other.send(other.owner, "POST", "/teams", json={"slug": "foreign", "grant": "manage"})
+    invited = {"email": "guest@example.org", "team_ids": [foreign.json()["id"]]}
+    refused = await guild.send(guild.owner, "POST", "/invitations", json=invited)
+    assert refused.status_code == 404
+    assert (await guild.read(guild.owner, "/invitations"))["items"] == []
+
+
 async def test_one_address_is_invited_five_times_a_day(registry, guild):
     for _ in range(5):
         await guild.invite("often@example.org")

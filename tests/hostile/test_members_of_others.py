@@ -53,6 +53,10 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/bridge/unlock", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/teg/send", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
+    ("POST /api/v1/organizations/invitations/accept", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
+    ("POST /api/v1/organizations/invitations/decline", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
+    ("POST /api/v1/organizations/{organization_id}/agents", "did"): "conversations/test_organization_agents.py::test_only_an_own_agent_moves_in_by_an_admin",
+    ("POST /api/v1/organizations/{organization_id}/invitations", "team_ids"): "conversations/test_organization_members.py::test_an_invitation_names_teams_of_its_organization_alone",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
 }  # fmt: skip
 

@@ -58,7 +58,15 @@ def test_no_program_belongs_to_two_distributions():
     assert sorted(programs) == ["hansa", "hansa-client"]
 
 
-@pytest.mark.parametrize(("extra", "guide"), [("spire", "join-a-federation.md"), ("pkcs11", "keys.md")])
+@pytest.mark.parametrize(
+    ("extra", "guide"),
+    [
+        ("spire", "join-a-federation.md"),
+        ("pkcs11", "keys.md"),
+        ("archive", "backups.md"),
+        ("nats", "journal.md"),
+    ],
+)
 def test_a_guide_names_the_packages_of_an_extra_with_its_bounds(extra: str, guide: str):
     text = (ROOT / "docs" / "guides" / guide).read_text()
     [stated] = re.findall(r"/opt/hansa/.venv/bin/python -m pip install '([^']+)'", text)

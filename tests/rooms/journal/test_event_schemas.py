@@ -11,6 +11,7 @@ from hansa.foundation.events import event_types
 from hansa.foundation.events.schemas import event_schema, schema_file
 from tests.all_events import ALL_EVENTS
 from tests.connections import connect
+from tests.organizations import found
 from tests.paying import Payments
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.catalogue.pulls.agent_host import hosted_agent, hosting, pull_cards
@@ -110,6 +111,7 @@ async def test_every_event_of_a_conversation_keeps_to_its_schema(start_registry:
     for path, headers in acts.items():
         assert (await registry.post(f"/{path}", json={}, headers=headers)).status_code == 200
     await _admit_and_end(registry)
+    await _organize(registry)
     connected = await connect(registry)
     revoked = {"token": connected.access_token, "client_id": connected.client_id}
     assert (await registry.http.post("/oauth/revoke", data=revoked)).status_code == 200
@@ -174,6 +176,14 @@ async def _dispute(payer: TestAgent, payee: TestAgent, administrator: TestDevelo
     assert (await disputing.post(payee, f"{filed['id']}/evidence", **EVIDENCE)).status_code == 201
     amounts = {"compensation_amount": "0.1", "slash_amount": "0.1"}
     await disputing.rule(await disputing.open_voting(filed), FOR_COMPLAINANT, **amounts)
+
+
+async def _organize(registry: TestRegistry) -> None:
+    guild = await found(registry)
+    await guild.agent()
+    member = await guild.member("viewer")
+    assert (await guild.change(guild.owner, member, "member")).status_code == 200
+    assert (await guild.remove(member, member)).status_code == 200
 
 
 async def _admit_and_end(registry: TestRegistry) -> None:

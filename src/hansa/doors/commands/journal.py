@@ -27,7 +27,7 @@ def archive_month(
 ) -> None:
     """Write the events of a month that is over to a Parquet file with a signed manifest; also works while the registry runs.
 
-    Nothing is deleted. `hansa verify archive` verifies the files offline. Needs `pip install 'hansa[archive]'`.
+    Nothing is deleted. `hansa verify archive` verifies the files offline. Needs pyarrow.
     """
     from msgspec.structs import asdict
 
@@ -112,4 +112,4 @@ def pyarrow_required() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise
-        fail("archives need pyarrow: pip install 'hansa[archive]'")
+        fail("archives need pyarrow: pip install 'pyarrow<27,>=21'")

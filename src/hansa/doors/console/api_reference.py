@@ -22,6 +22,7 @@ SCHEMES = {
     "BootstrapToken": "a bootstrap token",
     "PasswordToken": "the token of a password recovery",
     "InternalKey": "the internal key",
+    "MetricsToken": "the token for metrics",
     "FederationLicence": "a federation licence key",
     "MutualTLS": "a client certificate (mutual TLS)",
 }

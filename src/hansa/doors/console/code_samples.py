@@ -30,6 +30,7 @@ CREDENTIALS = {
     "BootstrapToken": Credential("Bootstrap-Token", "BOOTSTRAP_TOKEN"),
     "PasswordToken": Credential("Authorization", "PASSWORD_TOKEN", "Bearer "),
     "InternalKey": Credential("X-Internal-Key", "INTERNAL_KEY"),
+    "MetricsToken": Credential("Authorization", "METRICS_TOKEN", "Bearer "),
     "FederationLicence": Credential("X-Federation-License", "LICENCE_KEY"),
 }
 

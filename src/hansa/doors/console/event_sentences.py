@@ -40,6 +40,8 @@ SENTENCES: Mapping[str, str] = {
     "FederationLicenseRevoked": "The licence of {trust_domain} was revoked",
     "FederationLicenseSuspended": "The licence of {trust_domain} was suspended",
     "LedgerBalanceChanged": "Accounts changed with transaction {tx_id}",
+    "OrganizationAgentMoved": "{did} has another owner",
+    "OrganizationCreated": "The organization {slug} was created with the treasury {treasury_did}",
     "PeerRegistryDeactivated": "{registry_name} is no peer any more",
     "ProjectionSnapshot": "A baseline of the balances was written",
     "RegistryFederated": "{registry_name} became a peer",
@@ -73,6 +75,10 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "DisputeEvidenceAdded": "{by} added evidence in a dispute of {complainant_did} with {defendant_did}",
     "DisputeFiled": "{complainant_did} filed a dispute with {defendant_did}",
     "DisputeVotingOpened": "A dispute of {complainant_did} with {defendant_did} waits for a ruling",
+    "OrganizationMemberInvited": "Somebody was invited to the organization of {treasury_did}",
+    "OrganizationMemberJoined": "A member joined the organization of {treasury_did}",
+    "OrganizationMemberRemoved": "A member left the organization of {treasury_did}",
+    "OrganizationMemberRoleChanged": "A member of the organization of {treasury_did} has another role",
     "SpendApprovalRequested": "{did} asked its owner to approve {amount} to {receiver}",
 }
 """Sentences of events that only their parties see."""

@@ -133,5 +133,5 @@ def _library() -> tuple[Any, Any]:
         import nats
         import nats.js.errors
     except ImportError:
-        raise StreamRefused("NATS needs the package nats-py: pip install 'hansa[nats]'") from None
+        raise StreamRefused("NATS needs the package nats-py: pip install 'nats-py<3,>=2.16'") from None
     return nats, nats.js.errors

@@ -66,7 +66,7 @@ class Tracing:
         except ImportError:
             _log.warning(
                 "no traces: OTEL_EXPORTER_OTLP_ENDPOINT is set, and hansa[otel] is not installed",
-                remedy="pip install 'hansa[otel]'",
+                remedy="pip install 'opentelemetry-sdk<2,>=1.45' 'opentelemetry-exporter-otlp-proto-http<2,>=1.45'",
             )
             yield
             return
