@@ -1,11 +1,17 @@
 """One line a second is written for one kind of trouble, and the omitted lines are counted."""
 
+import asyncio
 import json
 import logging
 import subprocess
 import sys
 from typing import Any
 
+import asyncpg
+import pytest
+from structlog.testing import capture_logs
+
+from hansa.foundation.plumbing.storage.connection import log_lost_connections
 from hansa.foundation.plumbing.telemetry.log_noise import KINDS_MAX, NoiseFilter
 
 FLOOD = """
@@ -92,3 +98,35 @@ def test_the_exception_is_part_of_the_kind():
     written = Written()
     troubles = [ValueError("a"), KeyError("a"), ValueError("b")]
     assert [written.line(event="crashed", exc_info=error) for error in troubles] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (asyncpg.ConnectionDoesNotExistError("the server stops"), "a connection to the database was lost"),
+        (ValueError("a fault"), "Future exception was never retrieved"),
+    ],
+)
+def test_a_lost_connection_that_nobody_awaits_is_one_line_and_another_error_has_its_traceback(
+    error: Exception, message: str
+):
+    logged: list[Any] = []
+    loop = asyncio.new_event_loop()
+
+    async def leave() -> None:
+        log_lost_connections(asyncio.get_running_loop())
+        loop.create_future().set_exception(error)
+
+    handler = logging.Handler()
+    handler.emit = logged.append  # type: ignore[method-assign]
+    logging.getLogger("asyncio").addHandler(handler)
+    try:
+        with capture_logs() as lines:
+            loop.run_until_complete(leave())
+    finally:
+        logging.getLogger("asyncio").removeHandler(handler)
+        loop.close()
+    written = [line["event"] for line in lines] + [
+        record.getMessage().partition("\n")[0] for record in logged
+    ]
+    assert written == [message]

@@ -64,6 +64,7 @@ from hansa.foundation.plumbing.settings import (
     misspelt_settings,
     without_secrets,
 )
+from hansa.foundation.plumbing.storage.connection import log_lost_connections
 from hansa.foundation.plumbing.storage.embedded import held
 from hansa.foundation.plumbing.storage.poolers import remedy_for_dropped, sentence_on_dropped
 from hansa.foundation.plumbing.telemetry.request_log import request_log
@@ -192,6 +193,7 @@ async def serve_here(
     settings: Settings, dsn: str, listeners: Listeners, *, announce: bool, parent: int | None = None
 ) -> None:
     """Serve in this process; `parent` is a pipe whose other end closes with the parent's death."""
+    log_lost_connections(asyncio.get_running_loop())
     share, service = float(settings.otel_traces_sampler_arg), settings.otel_service_name or "hansa"
     async with (
         # Connections that are opened before have no spans of their statements.

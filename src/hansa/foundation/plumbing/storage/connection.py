@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from weakref import WeakSet
 
 import asyncpg
+import structlog
 from asyncpg.pool import PoolConnectionProxy
 
 from hansa.foundation.plumbing.telemetry.tracing import tracing
@@ -53,6 +54,7 @@ _WAITS = "SyncRepWaitForLSN"
 # A host that is switched off sends no end of its connections: the system asks it after 10 s without a byte, and gives up after 20.
 _KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 2, "TCP_USER_TIMEOUT": 20_000}
 
+_log = structlog.get_logger()
 _closing: set[asyncio.Task[None]] = set()
 _open: "WeakSet[DatabaseConnection]" = WeakSet()
 
@@ -178,3 +180,19 @@ async def await_standbys(tx: Tx) -> None:
     After the commit the standbys have every row that the transaction could see.
     """
     await tx.execute(_AWAIT_STANDBYS)
+
+
+def log_lost_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the loop log one line, and no traceback, for a lost connection that nobody awaits any more.
+
+    A task that is cancelled in the same turn in which its connection is lost leaves the error of the driver to the loop.
+    """
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, asyncpg.PostgresConnectionError):
+            _log.warning("a connection to the database was lost", reason=str(error))
+        else:
+            loop.default_exception_handler(context)
+
+    loop.set_exception_handler(handle)
