@@ -19,10 +19,10 @@ from hansa.doors.startup import (
 )
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import backup
+from hansa.foundation.plumbing.storage.connection import has_other_sessions
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.migrate import has_schema
 from hansa.foundation.plumbing.storage.positions import hold_off_starts, renew_positions
-from hansa.foundation.plumbing.storage.sessions import has_other_sessions
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict, Unavailable
 from hansa.rooms import catalogue, journal

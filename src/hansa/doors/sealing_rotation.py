@@ -18,8 +18,8 @@ from hansa.foundation.plumbing.keys.registry_identity import (
 )
 from hansa.foundation.plumbing.keys.seal import KEY_NAME, Resealed, Seal, seal_anew
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.connection import has_other_sessions
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.sessions import has_other_sessions
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
 from hansa.foundation.values.secrets import new_hex

@@ -71,7 +71,7 @@ FROM journal_archive WHERE dropped_at IS NOT NULL
 """The terms of supply of the months that were dropped (`archive/`)."""
 
 CARRIED_MOVES = "SELECT true AS settled, account, bucket, balance AS delta FROM journal_carried"
-"""What the events of these months moved."""
+"""Sums that the events of these months moved."""
 
 CARRIED_TRANSACTIONS = """
 SELECT tx_id FROM journal_archive a CROSS JOIN LATERAL unnest(a.tx_ids) AS numbers

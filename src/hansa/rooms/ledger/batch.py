@@ -87,7 +87,7 @@ class Ticket(msgspec.Struct, frozen=True, eq=False):
     """The orders as the database reads them."""
     outcome: asyncio.Future[Sequence[Row]]
     trace: Trace | None = None
-    """Of the request, while traces are exported."""
+    """Trace of the request, while traces are exported."""
 
     @classmethod
     def of(

@@ -186,7 +186,7 @@ async def read_summary(organization_id: Key, developer: ReadingDeveloper, db: Db
 async def read_audit(
     organization_id: Key, developer: ReadingDeveloper, db: Db, limit: Limit = 50, offset: Offset = 0
 ) -> Page[OrganizationActOut]:
-    """What was done in an own organization, newest first."""
+    """The acts in an own organization, newest first."""
     acts, total = await db.read(
         lambda tx: acts_of(tx, developer, organization_id, limit=limit, offset=offset)
     )

@@ -62,7 +62,7 @@ class OwnAgent(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """What waits for the person: a sentence, after the agent that it is about, and the page of the act."""
+    """Act that waits for the person: a sentence, after the agent that it is about, and the page of the act."""
 
     sentence: str
     address: str

@@ -1,12 +1,13 @@
 """Authorize a payment as an own agent: a dry run shows payee, fee and balance; then the token is made and shown once."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, whole_number
+from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, whole_number
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -16,7 +17,7 @@ from hansa.rooms import agents
 
 from .acting import ApiAnswer, act_as, approve_first, awaiting_page
 from .pages import ACTS, READS, MyDid, agent_page, own_agent
-from .picker import suggestions, with_dids
+from .picker import form_with_suggestions, with_dids
 from .send_pages import SEND
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
@@ -39,6 +40,8 @@ FIELD_OF_CODE = {
     "RESERVE_NOT_POSSIBLE": "settled_by",
     "INSUFFICIENT_BALANCE": "amount",
 }
+
+_form = partial(form_with_suggestions, template="wallet/authorize.html", lifetimes=list(VALID_FOR.items()))
 
 
 @router.get("/account/agents/{did}/wallet/tokens/new", dependencies=READS)
@@ -132,26 +135,3 @@ async def _refused(
     if field := FIELD_OF_CODE.get(answer.code):
         form = SentForm(form.fields, {field: answer.document["detail"]}, form.message)
     return await _form(request, sender.person, agent, form, db, settings=settings, status=answer.status)
-
-
-async def _form(
-    request: Request,
-    person: SignedIn,
-    agent: agents.OwnedAgent,
-    form: SentForm,
-    db: Database,
-    *,
-    settings: Settings,
-    status: int = 200,
-) -> HTMLResponse:
-    return agent_page(
-        request,
-        "wallet/authorize.html",
-        person,
-        agent,
-        form,
-        status=status,
-        lifetimes=list(VALID_FOR.items()),
-        currency=settings.settlement_currency,
-        suggested=await suggestions(db, person, agent.did),
-    )

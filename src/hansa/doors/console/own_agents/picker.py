@@ -5,10 +5,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import Acting, SentForm, SignedIn
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms import agents, catalogue, ledger
+
+from .pages import agent_page
 
 OWN_SUGGESTED, LINES_READ, HANDLES_READ = 20, 50, 100
 Suggestions = Sequence[tuple[str, str]]
@@ -50,3 +57,29 @@ async def suggestions(db: Database, person: SignedIn, did: str) -> Suggestions:
         return [(one, names[one]) for one in dids if one in names]
 
     return await db.read(read)
+
+
+async def form_with_suggestions(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    db: Database,
+    *,
+    template: str,
+    settings: Settings,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    """A page of the agent with a form that names another agent and an amount."""
+    return agent_page(
+        request,
+        template,
+        person,
+        agent,
+        form,
+        status=status,
+        currency=settings.settlement_currency,
+        suggested=await suggestions(db, person, agent.did),
+        **more,
+    )

@@ -1,23 +1,21 @@
 """Firm quotes of an own agent: the cost of a payment, signed for a minute, and the token that uses it."""
 
 from datetime import datetime
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson
+from hansa.doors.console.access import Act, SentForm, SignedInPerson
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
-from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.rooms import agents
 
 from .acting import act_as
 from .authorize_pages import VALID_FOR
 from .pages import ACTS, READS, MyDid, agent_page, own_agent
-from .picker import suggestions, with_dids
+from .picker import form_with_suggestions, with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -25,6 +23,8 @@ PAGE = "/account/agents/{did}/wallet/quotes"
 QUOTE = "/a2a-payment/quote"
 # Refusals that are about the payee and do not name it.
 OF_THE_PAYEE = frozenset({"CARD_UNKNOWN", "TARGET_MALFORMED"})
+
+_form = partial(form_with_suggestions, template="wallet/quote.html")
 
 
 @router.get(PAGE, dependencies=READS)
@@ -62,26 +62,4 @@ async def request_quote(did: MyDid, sender: Act, request: Request, db: Db, setti
         quoted=answer.document,
         expires_at=datetime.fromisoformat(answer.document["expires_at"]),
         lifetimes=list(VALID_FOR.items()),
-    )
-
-
-async def _form(
-    request: Request,
-    person: SignedIn,
-    agent: agents.OwnedAgent,
-    form: SentForm,
-    db: Database,
-    *,
-    settings: Settings,
-    status: int = 200,
-) -> HTMLResponse:
-    return agent_page(
-        request,
-        "wallet/quote.html",
-        person,
-        agent,
-        form,
-        status=status,
-        currency=settings.settlement_currency,
-        suggested=await suggestions(db, person, agent.did),
     )

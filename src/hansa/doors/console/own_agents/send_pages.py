@@ -1,11 +1,12 @@
 """Send units as an own agent: a dry run shows receiver, route, fee and balance; then the person confirms."""
 
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, see_other
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -15,7 +16,7 @@ from hansa.rooms import agents
 
 from .acting import ApiAnswer, act_as, approve_first, awaiting_page
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
-from .picker import suggestions, with_dids
+from .picker import form_with_suggestions, with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -31,6 +32,8 @@ FIELD_OF_CODE = {
     "INSUFFICIENT_BALANCE": "amount",
     "BELOW_MIN_AMOUNT_OUT": "min_amount_out",
 }
+
+_form = partial(form_with_suggestions, template="wallet/send.html")
 
 
 @router.get("/account/agents/{did}/wallet/send", dependencies=READS)
@@ -108,25 +111,3 @@ async def _refused(
     if answer.code in FIELD_OF_CODE:
         form = SentForm(form.fields, {FIELD_OF_CODE[answer.code]: answer.document["detail"]}, form.message)
     return await _form(request, sender.person, agent, form, db, settings=settings, status=answer.status)
-
-
-async def _form(
-    request: Request,
-    person: SignedIn,
-    agent: agents.OwnedAgent,
-    form: SentForm,
-    db: Database,
-    *,
-    settings: Settings,
-    status: int = 200,
-) -> HTMLResponse:
-    return agent_page(
-        request,
-        "wallet/send.html",
-        person,
-        agent,
-        form,
-        status=status,
-        currency=settings.settlement_currency,
-        suggested=await suggestions(db, person, agent.did),
-    )

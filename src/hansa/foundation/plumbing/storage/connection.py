@@ -54,6 +54,12 @@ _WAITS = "SyncRepWaitForLSN"
 # A host that is switched off sends no end of its connections: the system asks it after 10 s without a byte, and gives up after 20.
 _KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 2, "TCP_USER_TIMEOUT": 20_000}
 
+# Sessions of the registry's processes have the application name of SERVER_SETTINGS.
+_OTHER_SESSIONS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'hansa' AND pid <> pg_backend_pid()
+"""
+
 _log = structlog.get_logger()
 _closing: set[asyncio.Task[None]] = set()
 _open: "WeakSet[DatabaseConnection]" = WeakSet()
@@ -180,6 +186,12 @@ async def await_standbys(tx: Tx) -> None:
     After the commit the standbys have every row that the transaction could see.
     """
     await tx.execute(_AWAIT_STANDBYS)
+
+
+async def has_other_sessions(tx: Tx) -> bool:
+    """Return whether another process of the registry is connected, on any machine: one that serves has a session at all times."""
+    count: int = await tx.fetchval(_OTHER_SESSIONS)
+    return count > 0
 
 
 def log_lost_connections(loop: asyncio.AbstractEventLoop) -> None:

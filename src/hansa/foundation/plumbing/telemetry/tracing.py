@@ -208,4 +208,4 @@ class _Spans:
 
 
 tracing = Tracing()
-"""That of this process."""
+"""Tracing of this process."""

@@ -117,7 +117,7 @@ def _page(
         )
         scores = [float(score) for score, _ in result.hits]
     else:
-        # Where nothing was asked for, nothing is more relevant than anything else: the reputation decides among those that respond.
+        # A search without words makes no card more relevant than another: the reputation decides among those that respond.
         field, order = _ORDERS.get(search_query.sort, ("listed", Order.Desc))
         result = searcher.search(
             chosen,

@@ -44,7 +44,7 @@ SELECT id, search_xid FROM catalogue_card WHERE search_xid >= $1
 UNION ALL SELECT card_id, position FROM catalogue_card_deleted WHERE position >= $1
 """
 
-# Of a database that was restored the transaction numbers may begin anew, and of a promoted standby the last ones. The timeline
+# Transaction numbers may begin anew in a restored database, and the last ones in a promoted standby. The timeline
 # is the one that is being written: that of the last checkpoint stays behind for some time after a promotion.
 _DATABASE_STATE = """
 SELECT s.system_identifier, d.oid, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline, now() AS moment,

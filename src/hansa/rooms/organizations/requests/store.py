@@ -43,7 +43,7 @@ SELECT request_id, developer_id, approved_at FROM organizations_approval WHERE r
 ORDER BY approved_at, developer_id
 """
 
-# Of those who are owners now and not barred; the initiator is one of them, the one concerned is not.
+# Counts present owners who are not barred: the initiator is one of them, the developer concerned is not.
 _AGREEING_OWNERS = """
 SELECT count(*) FROM organizations_request r
   JOIN organizations_member m ON m.organization_id = r.organization_id AND m.role = 4
