@@ -116,7 +116,7 @@ def _wrongly_appended(
             seen[entry.key].append((account, entry.delta))
     for key, legs in seen.items():
         wanted = history.transfers.get(key)
-        accounts = sorted(account for account, _ in legs if account != fee_collector)
+        accounts = sorted(account for account, _ in legs if not account.startswith(fee_collector))
         fees = len(legs) - len(accounts)
         if wanted and (accounts != sorted([wanted.payer, wanted.payee]) or fees > 1):
             yield f"{key}: {legs}"

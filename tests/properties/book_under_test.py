@@ -161,8 +161,14 @@ class BookUnderTest:
         return answer.json()["balance"]
 
     def balances(self) -> dict[str, str]:
-        """Return the balances of the table, the registry's own accounts included."""
-        rows = self.run(self._auditor.fetch("SELECT did, liquid FROM ledger_account"))
+        """Return the balances of the table, the registry's own included; that of the fee collector is of all that collect fees."""
+        rows = self.run(
+            self._auditor.fetch(
+                "SELECT CASE WHEN did = ANY (ledger_collectors($1)) THEN $1 ELSE did END AS did, sum(liquid)::bigint AS liquid"
+                " FROM ledger_account GROUP BY 1",
+                self.fee_collector,
+            )
+        )
         return {row["did"]: plain(Decimal(row["liquid"]).scaleb(-8)) for row in rows}
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hansa.foundation.values.money import parse_positive
 from hansa.rooms import ledger
@@ -36,6 +37,9 @@ class Purses:
 
     async def execute(self, statement: str, *values: object) -> None:
         await self.registry.database.transaction(lambda tx: tx.execute(statement, *values))
+
+    async def fetchval(self, query: str, *values: object) -> Any:
+        return await self.registry.database.read(lambda tx: tx.fetchval(query, *values))
 
     async def prove(self) -> None:
         """No unit was made or lost, and every record of the book agrees with every other."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import asyncpg
@@ -17,6 +17,7 @@ from tests.registry import TestAgent, TestRegistry
 IS_BLOCKED = (
     "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
 )
+SOME_ARE_BLOCKED = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0)"
 APPENDING = Path(hansa.__file__).parent / "rooms/journal/sql/appending.sql"
 BATCH = 32
 # A rival that draws a number before each fortieth of a batch, of which each transfer needs three.
@@ -81,6 +82,36 @@ async def test_a_batch_passes_one_that_waits_for_the_account_of_a_rival(registry
         assert not waiting.done()
         await locking.commit()
         await waiting
+
+
+async def test_fees_of_transactions_that_are_open_at_one_time_go_to_different_accounts(
+    registry: TestRegistry,
+):
+    book = ledger.Book.of(registry.settings)
+    collectors = await registry.database.read(
+        lambda tx: tx.fetchval("SELECT ledger_collectors($1)", book.fee_collector)
+    )
+    agents = [await registry.agent() for _ in range(2 * len(collectors) + 2)]
+    pairs = list(zip(agents[::2], agents[1::2], strict=True))
+    collected = "SELECT array_agg(liquid ORDER BY id) FROM ledger_account WHERE did = ANY ($1)"
+    before = await registry.database.read(lambda tx: tx.fetchval(collected, collectors))
+    fees = []
+    async with rival_of(registry) as observer, AsyncExitStack() as open_ones:
+        for payer, payee in pairs[:-1]:
+            rival = await open_ones.enter_async_context(rival_of(registry))
+            await open_ones.enter_async_context(rival.transaction())
+            fees.append((await posting.transfer(rival, paying(payer, payee), book)).fee)
+        # All accounts are taken: the next one waits for the named account.
+        order = paying(*pairs[-1])
+        waiting = asyncio.create_task(
+            registry.database.transaction(lambda tx: posting.transfer(tx, order, book))
+        )
+        while not await observer.fetchval(SOME_ARE_BLOCKED):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    fees[0] += (await waiting).fee
+    after = await registry.database.read(lambda tx: tx.fetchval(collected, collectors))
+    assert [now - then for now, then in zip(after, before, strict=True)] == fees
+    assert all(fees)
 
 
 async def test_the_numbers_of_the_events_of_a_transfer_follow_each_other_whatever_a_rival_draws(

@@ -172,6 +172,11 @@ def fund(source: str, target: str, amount: Minor, ref: str) -> Order:
     return Order(source, target, amount, more=Terms(tx_type="pool", active=NOBODY, ref=ref))
 
 
+def gather(source: str, target: str, amount: Minor) -> Order:
+    """Between two of the registry's own accounts, as much as there is up to the amount, without a fee."""
+    return Order(source, target, amount, more=Terms(tx_type="pool", active=NOBODY, at_most=True))
+
+
 def grant(treasury: str, payee: str, amount: Minor, ref: str) -> Order:
     """Without a fee, whatever the status of the payee."""
     terms = Terms(tx_type="grant", active=NOBODY, typed=True, ref=ref, memo=ref)

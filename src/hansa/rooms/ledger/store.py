@@ -103,6 +103,12 @@ async def apply(
     )
 
 
+async def collectors_of(tx: Tx, book: Book) -> list[str]:
+    """The DIDs of the accounts that collect fees, the named one first."""
+    dids: list[str] = await tx.fetchval("SELECT ledger_collectors($1)", book.fee_collector)
+    return dids
+
+
 async def open_accounts(tx: Tx, dids: Sequence[str], *, kind: str) -> None:
     """Open the accounts that do not exist yet."""
     await tx.execute(_OPEN_SYSTEM, list(dids), kind)

@@ -52,7 +52,8 @@ async def initialize_ledger(tx: Tx, book: Book, supply: Minor) -> bool:
 
     Returns whether it was issued now. Several processes may call it at once: they take turns at the treasury.
     """
-    await store.open_accounts(tx, [book.treasury, book.fee_collector, book.shortfall], kind="system")
+    own = [book.treasury, *await store.collectors_of(tx, book), book.shortfall]
+    await store.open_accounts(tx, own, kind="system")
     if supply == 0:
         return False
     await lock_treasury(tx, book)

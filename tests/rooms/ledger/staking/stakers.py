@@ -78,19 +78,26 @@ class Stakers:
     async def suspend(self, agent: TestAgent) -> None:
         await self.purses.execute("UPDATE ledger_account SET status = 'suspended' WHERE did = $1", agent.did)
 
-    async def fill_fee_collector(self, amount: str) -> None:
+    async def fill_fee_collector(self, amount: str, *, number: int = 0) -> None:
+        """Grant units to one of the accounts that collect fees."""
         book = ledger.Book.of(self.purses.registry.settings)
         given: Minor = parse_positive(amount)
+        collector = (await self.collectors())[number]
         assert await self.purses.registry.database.transaction(
-            lambda tx: ledger.grant(tx, payee=book.fee_collector, amount=given, ref="test fees", book=book)
+            lambda tx: ledger.grant(tx, payee=collector, amount=given, ref="test fees", book=book)
         )
 
-    async def fee_collector_holds(self) -> int:
-        book = ledger.Book.of(self.purses.registry.settings)
-        balance = await self.purses.registry.database.read(
-            lambda tx: ledger.balance_of(tx, book.fee_collector)
+    async def fee_collector_holds(self, number: int | None = None) -> int:
+        """Units of the accounts that collect fees, or of one of them."""
+        collectors = await self.collectors()
+        chosen = collectors if number is None else [collectors[number]]
+        return int(
+            await self.purses.fetchval("SELECT sum(liquid) FROM ledger_account WHERE did = ANY ($1)", chosen)
         )
-        return balance.liquid
+
+    async def collectors(self) -> list[str]:
+        book = ledger.Book.of(self.purses.registry.settings)
+        return list(await self.purses.fetchval("SELECT ledger_collectors($1)", book.fee_collector))
 
     async def events(self, event_type: str, agent: TestAgent) -> list[dict[str, Any]]:
         newest = {"sort_order": "desc", "limit": 500}

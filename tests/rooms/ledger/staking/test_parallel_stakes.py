@@ -118,3 +118,17 @@ async def test_one_key_in_parallel_is_one_stake(stakers: Stakers) -> None:
     assert {answer.status_code for answer in answers} <= {200, 422}
     assert len({answer.text for answer in answers if answer.status_code == 200}) == 1
     assert await stakers.held(agent) == ("90", "10")
+
+
+async def test_a_claim_gathers_the_fees_of_all_accounts_that_collect_them(stakers: Stakers) -> None:
+    agent = await stakers.agent("100")
+    await stakers.fill_fee_collector("4")
+    await stakers.fill_fee_collector("4", number=1)
+    await stakers.fill_fee_collector("4", number=7)
+    held = await stakers.fee_collector_holds()
+    await stakers.stake(agent, "100", lock_period=365)
+    await stakers.elapse(agent, 365)
+    claim = await stakers.claim(agent)
+    assert parse_amount("10") <= parse_amount(claim["amount"]) < parse_amount("10.0001")
+    assert held - await stakers.fee_collector_holds() == parse_amount(claim["amount"])
+    assert await stakers.fee_collector_holds(1) == await stakers.fee_collector_holds(7) == 0

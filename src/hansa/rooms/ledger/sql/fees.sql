@@ -5,6 +5,11 @@ CREATE OR REPLACE FUNCTION ledger_amount(minor bigint) RETURNS text LANGUAGE sql
   SELECT trim_scale(minor * 0.00000001)::text
 $$;
 
+-- Accounts that collect fees: the one that is named, and seven more.
+CREATE OR REPLACE FUNCTION ledger_collectors(collector text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY[collector] || ARRAY(SELECT concat(collector, ':', n) FROM generate_series(2, 8) n ORDER BY n)
+$$;
+
 -- The fee of a payer with a high hourly volume. `policy` holds numerators and denominators: base rate, maximum rate,
 -- and the two turnovers between which the rate rises.
 CREATE OR REPLACE FUNCTION ledger_fee_of_hot_payer(amount numeric, sent numeric, held numeric, policy numeric[]) RETURNS bigint

@@ -131,7 +131,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -> Claim:
-    """Pay the rewards of the agent's stakes, limited by the balance of the fee collector.
+    """Pay the rewards of the agent's stakes, limited by what the accounts that collect fees hold.
 
     Raises: RewardsDisabled, AccountUnknown, AccountSuspended.
     """
@@ -140,7 +140,9 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
     due = await count_rewards(tx, account.id, await store.active_positions(tx, account.id))
     if due == 0:
         return Claim(None, ZERO, ZERO, account.liquid)
-    (result,) = await apply(tx, [orders.reward(book.fee_collector, agent, due)], book)
+    gathered = await store.collectors_to_gather(tx, book.fee_collector, due)
+    given = [orders.gather(collector, book.fee_collector, due) for collector in gathered]
+    *_, result = await apply(tx, [*given, orders.reward(book.fee_collector, agent, due)], book)
     if result.tx_id is None:
         return Claim(None, ZERO, due, account.liquid)
     assert result.credited is not None

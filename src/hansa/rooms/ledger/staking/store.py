@@ -14,6 +14,13 @@ from hansa.foundation.values.money import Minor
 from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Totals
 from .rules import Draw, Position
 
+# None while the named account alone covers what is due.
+_COLLECTORS_TO_GATHER = """
+SELECT array_agg(a.did ORDER BY a.id) FILTER (WHERE a.did <> $1 AND a.liquid > 0)
+FROM ledger_account a WHERE a.did = ANY (ledger_collectors($1)) AND a.unit = ''
+HAVING sum(a.liquid) FILTER (WHERE a.did = $1) < $2
+"""
+
 _OPEN = """
 INSERT INTO ledger_stake_position (account_id, amount, remaining, lock_period, unlocks_at)
 VALUES ($1, $2, $2, $3, now() + make_interval(days => $3))
@@ -104,6 +111,11 @@ SELECT a.did, a.staked, coalesce(p.remaining, 0)::bigint AS in_positions FROM le
 ) p ON p.account_id = a.id
 WHERE a.staked <> coalesce(p.remaining, 0) ORDER BY a.did
 """
+
+
+async def collectors_to_gather(tx: Tx, collector: str, due: Minor) -> list[str]:
+    """The other accounts that collect fees and hold units, if `collector` alone does not cover what is due."""
+    return await tx.fetchval(_COLLECTORS_TO_GATHER, collector, due) or []
 
 
 async def open_position(tx: Tx, account_id: int, amount: Minor, lock_period: int) -> Position:

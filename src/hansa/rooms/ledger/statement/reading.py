@@ -46,7 +46,7 @@ async def latest_counterparties(tx: Tx, did: str, limit: int) -> list[str]:
 
 
 async def fees_collected(tx: Tx, collector: str) -> Minor:
-    """Return the balance of the fee collector: the fees collected and not paid out."""
+    """Return the balance of the accounts that collect fees: the fees collected and not paid out."""
     return await store.collected(tx, collector)
 
 

@@ -66,8 +66,13 @@ async def count(tx: Tx, did: str, statement_filter: StatementFilter) -> int:
 
 
 async def collected(tx: Tx, collector: str) -> Minor:
-    """The collector's balance."""
-    return Minor(await tx.fetchval("SELECT liquid FROM ledger_account WHERE did = $1", collector))
+    """Balances of the accounts that collect fees."""
+    return Minor(
+        await tx.fetchval(
+            "SELECT sum(liquid)::bigint FROM ledger_account WHERE did = ANY (ledger_collectors($1))",
+            collector,
+        )
+    )
 
 
 def _line(row: dict[str, Any]) -> Line:

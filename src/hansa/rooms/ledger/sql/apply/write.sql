@@ -1,14 +1,20 @@
--- Balances, transactions, postings, holds and crossings are written; the row of the fee collector is locked last.
+-- Balances, transactions, postings, holds and crossings are written; the row of a fee collector is locked last. Of the accounts that
+-- collect fees the first is taken that no other transaction holds until its commit, so that commits wait for the log together.
 DECLARE
-  receipts text[]; collector_tid tid; collector_id bigint; collector_before bigint; written int; given bigint[];
+  receipts text[]; named_collector CONSTANT text := collector; collector_tid tid; collector_id bigint; collector_before bigint; written int; given bigint[];
 BEGIN
   receipts := array_fill(NULL::text, ARRAY[size]);
   IF done <> '{}' THEN
     -- The last row that is locked. The ids are drawn after that: they rise in the order in which its balance changes.
     collector_before := 0;
     IF fees_total > 0 THEN
-      SELECT a.ctid, a.id, a.liquid INTO STRICT collector_tid, collector_id, collector_before
-      FROM ledger_account a WHERE a.did = collector AND a.unit = '' FOR NO KEY UPDATE;
+      SELECT a.ctid, a.id, a.liquid, a.did INTO collector_tid, collector_id, collector_before, collector
+      FROM ledger_account a WHERE a.did = ANY (ledger_collectors(collector)) AND a.unit = ''
+      ORDER BY a.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+      IF NOT FOUND THEN
+        SELECT a.ctid, a.id, a.liquid, a.did INTO STRICT collector_tid, collector_id, collector_before, collector
+        FROM ledger_account a WHERE a.did = named_collector AND a.unit = '' FOR NO KEY UPDATE;
+      END IF;
       account_tids := account_tids || collector_tid;
       is_changed := is_changed || true;
     END IF;
