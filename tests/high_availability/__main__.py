@@ -75,7 +75,7 @@ async def lose_the_machine(cluster: Cluster) -> None:
 
 
 async def hang_the_machine(cluster: Cluster) -> None:
-    (await cluster.leader()).signal(signal.SIGSTOP)
+    (await cluster.leader()).hang()
 
 
 async def kill_postgresql(cluster: Cluster) -> None:
@@ -90,9 +90,15 @@ async def stall_the_stream_then_lose_the_machine(cluster: Cluster) -> None:
 
 
 async def heal(cluster: Cluster) -> None:
-    """Let every machine run again, and wait until the cluster is whole."""
+    """Let every machine run again, and wait until the cluster is whole.
+
+    A machine that hung goes on as a replica; then its Patroni starts anew, as the guide says.
+    """
     for machine in cluster.machines:
-        machine.signal(signal.SIGCONT)
+        if machine.hangs:
+            machine.resume()
+            await cluster.until_it_follows(machine)
+            machine.kill()
         if not machine.is_running:
             machine.start()
     await cluster.until_whole()

@@ -58,6 +58,7 @@ class Machine:
     etcd: int
     database: int = field(default_factory=free_port)
     rest: int = field(default_factory=free_port)
+    hangs: bool = False
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -93,6 +94,11 @@ class Machine:
                 stderr=log,
             )
 
+    def end_of_log(self) -> str:
+        """The last lines of its Patroni and PostgreSQL."""
+        lines = (self.folder / f"{self.name}.log").read_text(errors="replace").splitlines()
+        return "\n".join([f"{self.name}:", *lines[-20:]])
+
     def signal(self, number: signal.Signals, *, database_alone: bool = False) -> None:
         """Send a signal to every process of the machine, or to its PostgreSQL alone."""
         processes = self._database_processes()
@@ -103,6 +109,16 @@ class Machine:
                 os.kill(process, number)
             except ProcessLookupError:
                 continue
+
+    def hang(self) -> None:
+        """Stop every process of the machine where it is."""
+        self.signal(signal.SIGSTOP)
+        self.hangs = True
+
+    def resume(self) -> None:
+        """Let the processes of a machine that hangs go on."""
+        self.signal(signal.SIGCONT)
+        self.hangs = False
 
     def kill(self) -> None:
         """Lose the machine."""
@@ -170,6 +186,19 @@ class Cluster:
         await until(leads)
         return found[0]
 
+    async def until_it_follows(self, machine: Machine) -> None:
+        """Wait until the machine is a replica of the leader."""
+
+        async def follows() -> bool:
+            return any(
+                one["name"] == machine.name
+                and one["role"] != "leader"
+                and one["state"] in {"running", "streaming"}
+                for one in await self.members()
+            ) and bool(await machine.value("SELECT count(*) FROM pg_stat_wal_receiver", "postgres"))
+
+        await until(follows)
+
     async def until_whole(self) -> None:
         """Wait until every machine follows the leader, one of them synchronously."""
 
@@ -183,7 +212,11 @@ class Cluster:
             following = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
             return bool(await leader.value(following, "postgres") == len(NAMES) - 1)
 
-        await until(is_whole)
+        try:
+            await until(is_whole)
+        except TimeoutError as error:
+            logs = [machine.end_of_log() for machine in self.machines]
+            raise AssertionError("\n".join([f"not whole: {await self.members()}", *logs])) from error
 
     async def switch_over(self) -> None:
         """Have another machine lead, as an operator does before maintenance."""
