@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from tests.browsing import BrowserOf
+from tests.hostile import organization_requests
 from tests.hostile.credentials import peer_of
 from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.house.rights import read_rights
@@ -80,6 +81,7 @@ async def furnish(registry: TestRegistry) -> Stage:
     await _peer_with_a_pool(registry)
     await _agreements(stage)
     await _account(stage)
+    await _organization(stage)
     for operation in MAKING:
         for _ in range(ROWS):
             await well_formed(operation, stage)
@@ -177,6 +179,17 @@ async def _account(stage: Stage) -> None:
         await registry.post("/admin/invite-codes/generate", json={"note": UNBROKEN}, headers=office)
     body = {"agent_dids": [stage.doomed.did], "reason": UNBROKEN}
     await registry.post("/admin/agents/bulk/suspend", json=body, headers=office)
+
+
+async def _organization(stage: Stage) -> None:
+    """An organization of the owner with long words, and a pending invitation to a long address."""
+    headers = stage.developer.headers
+    path = f"/organizations/{await organization_requests.organization(stage)}"
+    named = {"name": WIDE_NAME, "description": UNBROKEN}
+    await stage.registry.http.request("PATCH", f"/api/v1{path}", json=named, headers=headers)
+    invited = {"email": f"{'i' * 60}@{'d' * 50}.example.org", "role": "admin"}
+    answer = await stage.registry.post(f"{path}/invitations", json=invited, headers=headers)
+    assert answer.status_code == 201, answer.text
 
 
 async def _posted(agent: TestAgent, path: str, **body: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hansa.rooms import catalogue, people
 from hansa.rooms.people.oauth.clients import register_client
 from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT, pkce
+from tests.hostile import organization_requests
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
 
 BACKUP_CODE = "00000000000000000000"
@@ -290,7 +291,19 @@ async def _refused_access(stage: Any) -> FilledForm:
     )
 
 
+def _of_organization(
+    fields: Callable[[Any], Awaitable[dict[str, str]]],
+) -> Callable[[Any], Awaitable[FilledForm]]:
+    async def filled(stage: Any) -> FilledForm:
+        await _forget_tries(stage)
+        await _act(stage, "DELETE FROM people_second_factor")
+        return await _proved(stage, **await fields(stage))
+
+    return filled
+
+
 CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
+    **{operation: _of_organization(fields) for operation, fields in organization_requests.FORMS.items()},
     "POST /login": _login,
     "POST /logout": _empty,
     "POST /account/sessions/{session_id:uuid}/end": _keyed,

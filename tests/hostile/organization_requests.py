@@ -157,6 +157,28 @@ async def request(stage: "Stage") -> str:
     return f"{organization_id}/treasury/requests/{made}"
 
 
+async def page_of_teams(stage: "Stage") -> str:
+    """`<organization>/teams` of an organization with a team and an agent."""
+    return (await team(stage)).rpartition("/")[0]
+
+
+async def page_of_agents(stage: "Stage") -> str:
+    """`<organization>/agents` of an organization with an agent."""
+    return (await agent_of_organization(stage)).partition("/did:")[0]
+
+
+async def public_organization(stage: "Stage") -> str:
+    """The slug of a public organization of the staged developer."""
+    slug = f"{SLUG}-shown-{next(_numbers)}"
+    made = await stage.registry.post(
+        "/organizations",
+        json={"slug": slug, "name": "Staged in public", "visibility": "public"},
+        headers=(await stage.registry.developer()).headers,
+    )
+    assert made.status_code == 201, made.text
+    return slug
+
+
 async def _body_of_founding(_: "Stage") -> dict[str, Any]:
     return {"slug": f"founded-{next(_numbers)}", "name": "Founded"}
 
@@ -188,6 +210,32 @@ async def _body_of_agent(stage: "Stage") -> dict[str, Any]:
     return {"did": (await stage.developer.agent()).did}
 
 
+async def _form_of_token(stage: "Stage") -> dict[str, str]:
+    return {"invitation_token": (await _body_of_token(stage))["token"]}
+
+
+async def _form_of_invitation(stage: "Stage") -> dict[str, str]:
+    return {**await _body_of_invitation(stage), "role": "member"}
+
+
+async def _form_of_place(stage: "Stage") -> dict[str, str]:
+    """A team of the organization and an agent of it."""
+    place = await team(stage)
+    return {"team": place.rpartition("/")[2], "did": stage.spare.did}
+
+
+async def _form_of_member(stage: "Stage") -> dict[str, str]:
+    """The bystander, who is a member of the organization."""
+    return {"developer_id": str(stage.bystander_id)}
+
+
+async def _form_of_deletion(stage: "Stage") -> dict[str, str]:
+    """The slug of the organization, typed."""
+    found = await organization(stage)
+    slug = await _run(stage, "SELECT slug FROM organizations_organization WHERE id = $1::text::uuid", found)
+    return {"typed_name": slug}
+
+
 def _always(**members: Any) -> Callable[["Stage"], Awaitable[dict[str, Any]]]:
     async def made(_: "Stage") -> dict[str, Any]:
         return members
@@ -204,7 +252,10 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/members/{developer_id}": member,
     "{organization_id}/invitations/{invitation_id}": invitation,
     "{organization_id}/treasury/requests/{request_id}": request,
+    "/account/organizations/{organization_id}/teams": page_of_teams,
+    "/account/organizations/{organization_id}/agents": page_of_agents,
     "{organization_id}": organization,
+    "/organizations/{slug}": public_organization,
 }
 """Objects named by a path, the longest first."""
 
@@ -223,3 +274,30 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     f"POST {ROOT}/treasury/requests/{{request_id}}/approve": _always(password=PASSWORD),
     f"POST {ROOT}/treasury/requests/{{request_id}}/reject": _always(reason="No."),
 }
+
+
+PAGE = "POST /account/organizations/{organization_id}"
+FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
+    "POST /account/organizations": _body_of_founding,
+    "POST /account/organizations/invitations/accept": _form_of_token,
+    "POST /account/organizations/invitations/decline": _form_of_token,
+    f"{PAGE}/invitations": _form_of_invitation,
+    f"{PAGE}/invitations/{{invitation_id}}/revoke": _always(),
+    f"{PAGE}/members/{{developer_id}}/role": _always(role="viewer"),
+    f"{PAGE}/members/{{developer_id}}/remove": _always(),
+    f"{PAGE}/teams": _body_of_team,
+    f"{PAGE}/places": _form_of_place,
+    f"{PAGE}/teams/{{team}}/agents/{{did}}/remove": _always(),
+    f"{PAGE}/teams/{{team}}/grant": _always(grant="operate"),
+    f"{PAGE}/teams/{{team}}/delete": _always(),
+    f"{PAGE}/teams/{{team}}/members": _form_of_member,
+    f"{PAGE}/teams/{{team}}/members/{{developer_id}}/remove": _always(),
+    f"{PAGE}/agents": _body_of_agent,
+    f"{PAGE}/agents/{{did}}/release": _always(),
+    f"{PAGE}/treasury/requests/{{request_id}}/approve": _always(password=PASSWORD),
+    f"{PAGE}/treasury/requests/{{request_id}}/reject": _always(reason="No."),
+    f"{PAGE}/treasury/requests/{{request_id}}/cancel": _always(),
+    f"{PAGE}/settings": _always(name="Renamed", description="", visibility="private"),
+    f"{PAGE}/delete": _form_of_deletion,
+}
+"""Fields of the forms of pages, without their key."""

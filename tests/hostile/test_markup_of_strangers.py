@@ -52,6 +52,7 @@ OWN = (
     *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
     *("/history", "/contracts/open", "/wallet/quotes", "/wallet/bridge", "/wallet/x402", "/wallet/proof"),
 )
+OF_ORGANIZATION = ("", "/members", "/teams", "/agents", "/treasury", "/audit", "/settings")
 # Pages with a number of their own, as lists link them.
 FOUND = re.compile(r'href="(/(?:events|transactions|administration/developers)/[^"?]+)"')
 FILES = (".csv", ".json", ".txt")
@@ -100,6 +101,7 @@ class Strangers:
         )
         self.written.note("display name", made)
         await self._card(text, address)
+        await self._organization(text, number)
         await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
         await self._payment(text)
         await self._contract(text, address)
@@ -163,6 +165,15 @@ class Strangers:
                 f"/agents/{agent.did}",
                 *(f"/account/agents/{agent.did}{page}" for page in own),
             ]
+
+    async def _organization(self, text: str, number: int) -> None:
+        named = {"name": text[:100], "description": text, "visibility": "public"}
+        slug = f"stranger-{number}"
+        made = await self.post("organization", "/organizations", self.owner, {"slug": slug, **named})
+        if made:
+            base = f"/account/organizations/{slug}"
+            own = OF_ORGANIZATION if number == 0 else ("", "/settings")
+            self.written.pages += [f"/organizations/{slug}", *(f"{base}{page}" for page in own)]
 
     async def _payment(self, text: str) -> None:
         body = {"target_agent_did": self.other.did, "amount": "0.01", "resource": text}
@@ -234,6 +245,25 @@ async def pages_of_one_object(strangers: Strangers) -> list[str]:
     return [f"{base}/wallet/bridge/{saga_id}", f"{base}/capabilities/{made.json()['id']}/narrow"]
 
 
+async def pages_of_an_organization(strangers: Strangers) -> list[str]:
+    """The pages of a team, of members, and of a request of the first organization."""
+    path, owner = "/organizations/stranger-0", strangers.owner.headers
+    registry = strangers.registry
+    made = await registry.post(f"{path}/teams", json={"slug": "crew", "grant": "read"}, headers=owner)
+    assert made.status_code == 201, made.text
+    own = (await registry.get("/auth/profile", headers=owner)).json()["id"]
+    request_id = await registry.database.transaction(
+        lambda tx: tx.fetchval(
+            "INSERT INTO organizations_request (id, organization_id, kind, body, concerned_id, initiator_id, expires_at)"
+            " SELECT gen_random_uuid(), id, 'owners', jsonb_build_object('developer_id', $1::bigint, 'role', null), $1, $1,"
+            " now() + interval '1 day' FROM organizations_organization WHERE slug = 'stranger-0' RETURNING id",
+            own,
+        )
+    )
+    below = ("/teams/crew", f"/members/{own}/remove", f"/members/{own}/secrets")
+    return [f"/account{path}{page}" for page in (*below, f"/treasury/requests/{request_id}")]
+
+
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     """Return the faults of each page, and the text of all pages."""
     faults, text = {}, ""
@@ -294,9 +324,10 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     )
     written.pages.append(f"/account/approvals/{waiting}")
     written.pages += await pages_of_one_object(strangers)
+    written.pages += await pages_of_an_organization(strangers)
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
-    to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/"))]
+    to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/"))]
     public = [*PUBLIC, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)

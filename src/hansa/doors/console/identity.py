@@ -25,14 +25,17 @@ STATES: Mapping[str, tuple[str, ...]] = {
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
         "changes_requested", "requested", "not_checked", "disputed", "appealed",
     ),
-    "active": ("active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved"),
+    "active": (
+        "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",
+        "executing", "awarded",
+    ),
     "done": (
         "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
-        "committed", "captured", "verified", "on",
+        "committed", "captured", "verified", "on", "executed", "won",
     ),
     "failed": (
         "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",
-        "dead", "aborted", "refused",
+        "dead", "aborted", "refused", "lost",
     ),
 }  # fmt: skip
 _KIND_OF = {state: kind for kind, states in STATES.items() for state in states}

@@ -4,18 +4,24 @@ from collections.abc import Collection
 
 import msgspec
 
+from hansa.foundation.values.rights import Right
+
 ENFORCEMENT, PLATFORM = "admin_enforcement", "admin_platform"
 TREASURY, SUPPORT, FEDERATION = "admin_treasury", "admin_support", "admin_federation"
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A page with its name and icon. `area` is the administration area that it needs; `below` are further addresses that belong to it."""
+    """A page with its name and icon. `area` is the administration area that it needs; `below` are further addresses that belong to it.
+
+    The name of an organization is a text of its owners (`is_theirs`).
+    """
 
     path: str
     name: str
     icon: str = "card"
     area: str | None = None
     below: tuple[str, ...] = ()
+    is_theirs: bool = False
 
     def holds(self, path: str) -> bool:
         """Return whether the page at this path is this one or stands below it."""
@@ -48,6 +54,7 @@ PERSON = (
             Link("/account/agents", "Agents", "agent"),
             Link("/account/approvals", "Approvals", "bell"),
             Link("/account/wallets", "Wallets", "wallet"),
+            Link("/account/organizations", "Organizations", "organization"),
         ),
     ),
     Group(
@@ -116,37 +123,48 @@ ADMINISTRATION = (
 )
 ADMINISTRATION_FRONT = Link("/administration", "Administration", "settings")
 
-# Pages of one own agent, below `/account/agents/{did}`: a tab, and the pages within it.
-AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("Overview", (("", "Overview"), ("/history", "History"))),
+READ, OPERATE, MANAGE, END = Right.READ, Right.OPERATE, Right.MANAGE, Right.END
+# Pages of one own agent, below `/account/agents/{did}`: a tab, and the pages within it with the right that each needs.
+AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
+    ("Overview", (("", "Overview", READ), ("/history", "History", READ))),
     (
         "Money",
         (
-            ("/wallet", "Wallet"),
-            ("/wallet/statement", "Statement"),
-            ("/wallet/send", "Send"),
-            ("/wallet/receive", "Receive"),
-            ("/wallet/stakes", "Stakes"),
-            ("/wallet/tokens", "Payment tokens"),
-            ("/wallet/quotes", "Quotes"),
-            ("/wallet/bond", "Bond"),
-            ("/wallet/bridge", "Bridge"),
-            ("/wallet/x402", "x402 wallets"),
-            ("/wallet/proof", "Proof"),
+            ("/wallet", "Wallet", READ),
+            ("/wallet/statement", "Statement", READ),
+            ("/wallet/send", "Send", OPERATE),
+            ("/wallet/receive", "Receive", READ),
+            ("/wallet/stakes", "Stakes", OPERATE),
+            ("/wallet/tokens", "Payment tokens", OPERATE),
+            ("/wallet/quotes", "Quotes", OPERATE),
+            ("/wallet/bond", "Bond", OPERATE),
+            ("/wallet/bridge", "Bridge", OPERATE),
+            ("/wallet/x402", "x402 wallets", OPERATE),
+            ("/wallet/proof", "Proof", READ),
         ),
     ),
     (
         "Contracts",
-        (("/contracts", "Contracts"), ("/contracts/open", "Open proposals"), ("/disputes", "Disputes")),
+        (
+            ("/contracts", "Contracts", READ),
+            ("/contracts/open", "Open proposals", OPERATE),
+            ("/disputes", "Disputes", READ),
+        ),
     ),
-    ("Card", (("/card", "Card"), ("/versions", "Versions"))),
+    ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
         "Rights",
-        (("/rights", "Roles and spending"), ("/approvals", "Approvals"), ("/capabilities", "Capabilities")),
+        (
+            ("/rights", "Roles and spending", MANAGE),
+            ("/approvals", "Approvals", MANAGE),
+            ("/capabilities", "Capabilities", OPERATE),
+        ),
     ),
-    ("Credentials", (("/credentials", "Credentials"),)),
-    ("Settings", (("/end", "End this agent"),)),
+    ("Credentials", (("/credentials", "Credentials", MANAGE),)),
+    ("Settings", (("/end", "End this agent", END),)),
 )
+# Forms below pages that others may read.
+FORMS_OF_AGENTS = (("/contracts/new", OPERATE), ("/disputes/new", OPERATE))
 
 
 def side_groups(areas: Collection[str], path: str) -> list[Group]:
@@ -173,19 +191,23 @@ def current_link(groups: Collection[Group], path: str) -> Link | None:
 
 
 def agent_tabs(
-    base: str, path: str, without: Collection[str] = ()
+    base: str, path: str, right: Right, without: Collection[str] = ()
 ) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str, bool]]]:
     """Tabs of an own agent and the pages of the current tab, each (address, name, is current), for the page at this path.
 
-    Pages of `without` are shown only where the reader is on one.
+    Pages that need another right than this one are left out. Pages of `without` are shown only where the reader is on one.
     """
+    open_tabs = [
+        (name, [(below, page) for below, page, needed in within if needed <= right])
+        for name, within in AGENT_TABS
+    ]
     pages = [
-        (len(below), tab, below) for tab, within in AGENT_TABS for below, _ in within
+        (len(below), tab, below) for tab, within in open_tabs for below, _ in within
         if path == base + below or (below and path.startswith(f"{base}{below}/"))
     ]  # fmt: skip
     _, current_tab, current_page = max(pages, default=(0, "", ""))
-    tabs = [(base + within[0][0], name, name == current_tab) for name, within in AGENT_TABS]
-    within = next((within for name, within in AGENT_TABS if name == current_tab), ())
+    tabs = [(base + within[0][0], name, name == current_tab) for name, within in open_tabs if within]
+    within = next((within for name, within in open_tabs if name == current_tab), [])
     subpages = (
         [
             (base + below, name, below == current_page)
@@ -196,3 +218,36 @@ def agent_tabs(
         else []
     )
     return tabs, subpages
+
+
+def right_for(base: str, path: str) -> Right:
+    """The right at an agent that the page at this path needs."""
+    pages = [(below, needed) for _, within in AGENT_TABS for below, _, needed in within]
+    found = [
+        (len(below), needed)
+        for below, needed in (*pages, *FORMS_OF_AGENTS)
+        if path == base + below or path.startswith(f"{base}{below}/")
+    ]
+    return max(found)[1]
+
+
+def organization_groups(base: str, *, is_admin: bool, others: Collection[Link]) -> list[Group]:
+    """Side navigation of an organization, whose pages stand below `base`, with the links to the person's other ones."""
+    pages = [
+        Link(base, "Home", "home"),
+        Link(f"{base}/members", "Members", "person"),
+        Link(f"{base}/teams", "Teams", "approve"),
+        Link(f"{base}/agents", "Agents", "agent"),
+        Link(f"{base}/treasury", "Treasury", "wallet"),
+        *(
+            [Link(f"{base}/audit", "Audit", "proof"), Link(f"{base}/settings", "Settings", "settings")]
+            if is_admin
+            else []
+        ),
+    ]
+    switch = [
+        Link("/account", "Own account", "home"),
+        *others,
+        Link("/account/organizations", "All organizations", "organization"),
+    ]
+    return [Group("", tuple(pages)), Group("Switch to", tuple(switch))]

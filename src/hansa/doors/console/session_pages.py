@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
-from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, see_other
-from hansa.doors.console.access.cookies import SESSION, cookie_of, drop_session
+from hansa.doors.console.access import AccountAct, SignedInPerson, account_page, person_of, see_other
+from hansa.doors.console.access.cookies import drop_session
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import FORM_HEADERS, own_path
 from hansa.doors.console.access.resume import sealed_form
@@ -38,15 +38,14 @@ class PasswordFields(LazyModel):
 
 
 @router.get("/session/menu")
-async def show_session_menu(_: Public, request: Request, db: Db, settings: Config) -> HTMLResponse:
+async def show_session_menu(_: Public, request: Request, settings: Config) -> HTMLResponse:
     """Part of a page: the menu of the session of this browser, or the links of a visitor who has none.
 
     Pages that are the same for everybody load it where the browser has logged in.
     """
-    token = cookie_of(request, settings, SESSION)
-    session = await people.check_browser_session(db, token) if token else None
-    answer = HTMLResponse(part("session-menu.html", person=session), headers=FORM_HEADERS)
-    if session is None:
+    person = await person_of(request)
+    answer = HTMLResponse(part("session-menu.html", person=person), headers=FORM_HEADERS)
+    if person is None:
         drop_session(answer, settings)
     return answer
 

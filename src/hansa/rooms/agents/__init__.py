@@ -31,6 +31,7 @@ from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.collective import (
     close_treasury,
     count_of_organization,
+    counts_of_organizations,
     is_of_organization,
     move_to_developer,
     move_to_organization,
@@ -197,6 +198,7 @@ __all__ = [
     "clear_payment",
     "close_treasury",
     "count_of_organization",
+    "counts_of_organizations",
     "create_agent",
     "decide_approval",
     "delegations",

@@ -3,6 +3,7 @@
 import hmac
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 import msgspec
 
@@ -62,7 +63,7 @@ class HeldAgent(msgspec.Struct, frozen=True):
 
 
 class OwnedAgent(msgspec.Struct, frozen=True):
-    """An agent as its owner and administrators list it."""
+    """An agent as its owner and administrators list it; `held_right` is that of the developer who asks for one agent."""
 
     did: str
     client_id: str
@@ -72,6 +73,8 @@ class OwnedAgent(msgspec.Struct, frozen=True):
     created_at: datetime
     last_active_at: datetime | None
     secret_version: str
+    held_right: Right = Right.END
+    organization_id: UUID | None = None
 
 
 def require_verified(*, is_verified: bool) -> None:

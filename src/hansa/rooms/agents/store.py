@@ -81,7 +81,11 @@ SELECT {OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
 
 _PAGE_OF = with_total(_AGENTS_OF, "SELECT count(*) FROM agents_owned($1)")
 
-_AGENT_OF = f"SELECT {OWNED} FROM agents_agent a WHERE did = $2 AND agents_right($1, a) >= $3"  # noqa: S608
+_AGENT_OF = f"""
+SELECT {OWNED}, organization_id, asking.held_right
+FROM agents_agent a, LATERAL (SELECT agents_right($1, a) AS held_right) asking
+WHERE did = $2 AND asking.held_right >= $3
+"""  # noqa: S608
 
 _FIND_HELD = """
 SELECT agents_right($1, a) AS level, a.roles, a.organization_id IS NOT NULL AS is_collective FROM agents_agent a WHERE a.did = $2
@@ -366,7 +370,10 @@ async def page_of_agents(
 async def agent_with(tx: Tx, developer_id: int, did: str, right: Right) -> OwnedAgent | None:
     """An agent at which a developer has the right, in any status."""
     row = await tx.fetchrow(_AGENT_OF, developer_id, did, right)
-    return OwnedAgent(**{**row, "roles": tuple(row["roles"])}) if row else None
+    if row is None:
+        return None
+    held = Right(row["held_right"])
+    return OwnedAgent(**{**row, "roles": tuple(row["roles"]), "held_right": held})
 
 
 async def find_agents(

@@ -29,6 +29,7 @@ from .reading import (
     card_of,
     card_of_agent,
     is_stated_bonded_here,
+    listed_agents_of_organization,
     mirrored_homes,
     mirrored_statuses,
     name_of_agent,
@@ -36,7 +37,7 @@ from .reading import (
     names_of_agents,
     other_agents_of_owner,
 )
-from .records import Bond, Card, CardName, StoredCard
+from .records import Bond, Card, CardName, StoredCard, WorkOfAgent
 from .replace import replace_document
 from .reserved_names import reserve_name
 from .retire import retire_card
@@ -112,6 +113,7 @@ __all__ = [
     "SignaturePolicy",
     "StoredCard",
     "Unserved",
+    "WorkOfAgent",
     "agent_json_ld",
     "card_called",
     "card_document_at",
@@ -129,6 +131,7 @@ __all__ = [
     "is_stated_bonded_here",
     "list_cards",
     "list_or_unlist",
+    "listed_agents_of_organization",
     "mirror_cards",
     "mirrored_homes",
     "mirrored_statuses",

@@ -1,12 +1,13 @@
 """Read one card by any of its names. A suspended, inactive or unlisted card is readable by its key."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import rules, store
 from .errors import CardUnknown
-from .records import Card, CardName
+from .records import Card, CardName, WorkOfAgent
 
 
 async def card_of(tx: Tx, key: str) -> Card:
@@ -60,6 +61,11 @@ async def other_agents_of_owner(tx: Tx, card: Card, limit: int) -> list[CardName
     if card.developer_id is None or card.organization_id is not None:
         return []
     return await store.others_of_owner(tx, card.developer_id, card.card_id, limit)
+
+
+async def listed_agents_of_organization(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOfAgent]:
+    """The listed agents of an organization with what they have settled, those with the most verified jobs first."""
+    return await store.listed_of_organization(tx, organization_id, limit)
 
 
 async def card_called(tx: Tx, human_readable_id: str) -> Card:

@@ -117,6 +117,17 @@ class CardName(msgspec.Struct, frozen=True):
     name: str
 
 
+class WorkOfAgent(msgspec.Struct, frozen=True):
+    """A listed agent with what it has settled: verified jobs, completed contracts and received units, as a decimal string."""
+
+    did: str
+    name: str
+    description: str
+    verified_jobs: int
+    contracts_completed: int
+    volume: str
+
+
 class Bond(msgspec.Struct, frozen=True):
     """Bond of an agent as its card shows it; without a state there is none. `amount` in minor units."""
 

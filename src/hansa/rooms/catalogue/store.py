@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .card_conditions import Conditions
 from .card_rights import owned_by
-from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard
+from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard, WorkOfAgent
 
 SEARCH_SECONDS = 5
 
@@ -98,6 +98,15 @@ WHERE {owned_by("$1")} AND id <> $2 AND did IS NOT NULL AND source_registry IS N
   AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
 ORDER BY id DESC LIMIT $3
 """  # noqa: S608
+
+_LISTED_OF_ORGANIZATION = """
+SELECT did, name, description, verified_jobs, coalesce((track_record ->> 'contracts_completed')::int, 0) AS contracts_completed,
+  coalesce(track_record ->> 'volume', '0') AS volume
+FROM catalogue_card
+WHERE organization_id = $1 AND did IS NOT NULL AND source_registry IS NULL
+  AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
+ORDER BY verified_jobs DESC, id LIMIT $2
+"""
 
 _COUNT_CLASSES = """
 SELECT coalesce(sum(cards), 0)::bigint
@@ -246,6 +255,12 @@ async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -
     """The newest listed agents of a developer but that of one card."""
     rows = await tx.fetch(_OTHERS_OF_OWNER, developer_id, card_id, limit)
     return [CardName(**row) for row in rows]
+
+
+async def listed_of_organization(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOfAgent]:
+    """The listed agents of an organization, those with the most verified jobs first."""
+    rows = await tx.fetch(_LISTED_OF_ORGANIZATION, organization_id, limit)
+    return [WorkOfAgent(**row) for row in rows]
 
 
 async def card_by_human_readable_id(tx: Tx, human_readable_id: str) -> Card | None:

@@ -91,7 +91,7 @@ async def delete(tx: Tx, developer: Developer, key: str, require_unbound: agents
     Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive, OrganizationBlocked, and the errors of `require_unbound`.
     """
     organization = await reading.locked(tx, key, developer.id, Role.OWNER)
-    if blockers := await _blockers(tx, organization):
+    if blockers := await blockers_of(tx, organization):
         raise OrganizationBlocked(members={"blockers": blockers})
     await agents.close_treasury(tx, organization.treasury_did, require_unbound)
     await audit.record(tx, organization.id, developer, "organization.delete", organization.slug)
@@ -102,7 +102,8 @@ async def delete(tx: Tx, developer: Developer, key: str, require_unbound: agents
     await store.set_status(tx, organization.id, "deleted")
 
 
-async def _blockers(tx: Tx, organization: Organization) -> list[dict[str, Any]]:
+async def blockers_of(tx: Tx, organization: Organization) -> list[dict[str, Any]]:
+    """Agents and units that keep an organization from being deleted."""
     did = organization.treasury_did
     found = [
         {"kind": "agent", "agent_did": agent.did, "amount": "1", "detail": "Release the agent or end it."}

@@ -50,11 +50,10 @@ async def own_organizations(tx: Tx, developer_id: int, *, limit: int, offset: in
 
 async def with_counts(tx: Tx, found: Sequence[Organization]) -> list[Shown]:
     """The organizations with their counts."""
-    counts = await store.counts_of(tx, [one.id for one in found])
+    ids = [one.id for one in found]
+    counts, counted_agents = await store.counts_of(tx, ids), await agents.counts_of_organizations(tx, ids)
     return [
-        Shown(
-            one, Counts(counts[one.id][0], await agents.count_of_organization(tx, one.id), counts[one.id][1])
-        )
+        Shown(one, Counts(counts[one.id][0], counted_agents.get(one.id, 0), counts[one.id][1]))
         for one in found
     ]
 

@@ -3,13 +3,15 @@
 Locks: the organization's row comes first; every change of its members, teams, agents and requests holds it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 
 from .records import Organization
 from .rules import Role
@@ -25,15 +27,14 @@ INSERT INTO organizations_organization (id, slug, skeleton, name, description, v
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 """
 
-_OF_DEVELOPER = """
+_OF_DEVELOPER = with_total(
+    """
 SELECT o.id, o.slug, o.name, o.description, o.visibility, o.treasury_did, o.status, o.created_at, m.role
 FROM organizations_member m JOIN organizations_organization o ON o.id = m.organization_id
 WHERE m.developer_id = $1 AND m.role IS NOT NULL ORDER BY o.created_at, o.id LIMIT $2 OFFSET $3
-"""
-
-_COUNT_OF_DEVELOPER = """
-SELECT count(*) FROM organizations_member WHERE developer_id = $1 AND role IS NOT NULL
-"""
+""",
+    "SELECT count(*) FROM organizations_member WHERE developer_id = $1 AND role IS NOT NULL",
+)
 
 # Foundings and promotions of one developer wait for each other.
 _LOCK_OWNERSHIPS = "SELECT pg_advisory_xact_lock(hashtextextended('organizations: owner', $1))"
@@ -130,8 +131,7 @@ async def of_developer(
     tx: Tx, developer_id: int, *, limit: int, offset: int
 ) -> tuple[list[Organization], int]:
     """A page of the organizations of a developer, the oldest first, and how many there are."""
-    rows = await tx.fetch(_OF_DEVELOPER, developer_id, limit, offset)
-    total: int = await tx.fetchval(_COUNT_OF_DEVELOPER, developer_id)
+    rows, total = await read_page(tx, _OF_DEVELOPER, developer_id, limit, offset)
     return [_organization(row) for row in rows], total
 
 
@@ -246,6 +246,6 @@ async def sole_ownerships(tx: Tx, developer_id: int) -> list[Organization]:
     return [_organization(row) for row in rows]
 
 
-def _organization(row: asyncpg.Record) -> Organization:
+def _organization(row: Mapping[str, Any]) -> Organization:
     role = row["role"]
     return Organization(**{**row, "role": None if role is None else Role(role)})

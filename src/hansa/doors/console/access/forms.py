@@ -28,6 +28,8 @@ SECRET_FIELDS = frozenset(
         "client_secret",
         "password_token",
         "payment_token",
+        "invitation_token",
+        "totp_code",
     }
 )
 FIELDS_MAX = 1000

@@ -1,12 +1,13 @@
 """Pages with forms, pages of a person who is logged in, and answers that lead to another page."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from hansa.doors.console.navigation import current_link, side_groups
+from hansa.doors.console.navigation import Group, current_link, side_groups
 from hansa.doors.console.rendering import page
 
 from .forms import SentForm
@@ -32,14 +33,15 @@ def account_page(
     *,
     status: int = 200,
     section: str | None = None,
+    groups: Sequence[Group] | None = None,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of a person who is logged in (`SignedIn`), with the navigation of that person.
+    """A page of a person who is logged in (`SignedIn`), with the navigation of that person, or with `groups`.
 
     A form that is refused is answered with its page: its path stands below that of the page, or `section` names the page.
     """
     path = section or request.url.path
-    groups = side_groups(person.areas, path)
+    groups = side_groups(person.areas, path) if groups is None else groups
     answer = page(
         request,
         template,

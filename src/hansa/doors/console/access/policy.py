@@ -30,7 +30,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.web.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
 from hansa.foundation.plumbing.web.uploads import read_upload
 from hansa.foundation.values.areas import ADMIN_AREAS
-from hansa.rooms import people
+from hansa.rooms import organizations, people
 
 from .cookies import SESSION, cookie_of
 from .errors import CrossSiteForm, FormExpired
@@ -39,6 +39,8 @@ from .pages import account_page, form_page, see_other
 from .resume import SealedForm, keep_form
 
 FILE_FIELD = "file"
+# Facts of the person that every page shows, read with the session.
+OF_SESSION = {"organizations": organizations.OWN_ORGANIZATIONS}
 
 # Answers are remembered for 24 hours: an older form could be carried out twice.
 LIFETIME = timedelta(hours=23)
@@ -69,6 +71,11 @@ class SignedIn:
     def areas(self) -> frozenset[str]:
         """The areas that the person administers now."""
         return self.session.developer.areas
+
+    @property
+    def organizations(self) -> list[organizations.OwnOrganization]:
+        """The first organizations of the person, by name."""
+        return organizations.OwnOrganization.all_in(self.session.facts["organizations"])
 
     @property
     def now(self) -> datetime:
@@ -120,7 +127,7 @@ class Uploading(Acting):
 
 async def signed_in(request: Request) -> SignedIn:
     """The person who is logged in. Raises: Diverted to the login, which leads back."""
-    person = await _person_of(request)
+    person = await person_of(request)
     if person is None:
         address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         raise Diverted(see_other(f"/login?next={quote(address, safe='/')}"))
@@ -132,7 +139,7 @@ async def acting(request: Request) -> Acting:
     runtime = runtime_of(request)
     require_same_origin(request, runtime.settings)
     form = await read_form(request)
-    person = await _person_of(request)
+    person = await person_of(request)
     if person is None:
         stored = keep_form(runtime.seal, SealedForm(request.url.path, form.kept))
         raise Diverted(form_page(request, "login.html", status=401, resume=stored, next="", notice="ended"))
@@ -172,7 +179,7 @@ async def proved_uploading(request: Request, page: str, size_max: int) -> Upload
     """
     runtime = runtime_of(request)
     require_same_origin(request, runtime.settings)
-    person = await _person_of(request)
+    person = await person_of(request)
     if person is None:
         answer = form_page(request, "login.html", status=401, resume="", next=page, notice="file")
         raise Diverted(answer)
@@ -275,10 +282,11 @@ def _require_second_factor(request: Request, person: SignedIn) -> None:
         raise AdminNeeds2fa
 
 
-async def _person_of(request: Request) -> SignedIn | None:
+async def person_of(request: Request) -> SignedIn | None:
+    """The person who is logged in in this browser; None without a session."""
     runtime = runtime_of(request)
     token = cookie_of(request, runtime.settings, SESSION)
-    session = await people.check_browser_session(runtime.database, token) if token else None
+    session = await people.check_browser_session(runtime.database, token, OF_SESSION) if token else None
     return SignedIn(session, runtime.seal) if session else None
 
 

@@ -114,18 +114,7 @@ class Home(msgspec.Struct, frozen=True):
 
     def plot(self, currency: str) -> Plot | None:
         """The total balance of the last days; None before the first movement."""
-        if self.portfolio is None or not self.portfolio.newest:
-            return None
-        line = self.portfolio.line(DAYS_OF_LINE)
-        is_whole = len(line) > DAYS_OF_LINE
-        return Plot(
-            f"Total balance, {DAYS_OF_LINE} days"
-            if is_whole
-            else f"Total balance since {line[0][0]:%Y-%m-%d}",
-            [(f"{moment:%Y-%m-%d}", total) for moment, total in line],
-            [f"{grouped(format_amount(total))} {currency}" for _, total in line],
-            [moment.timestamp() for moment, _ in line],
-        )
+        return None if self.portfolio is None else portfolio_plot(self.portfolio, currency)
 
     @property
     def _has_payments(self) -> bool:
@@ -169,6 +158,34 @@ async def show_home(person: SignedInPerson, request: Request, db: Db, settings: 
     )
 
 
+def portfolio_plot(portfolio: ledger.Portfolio, currency: str) -> Plot | None:
+    """The total balance of the last days; None before the first movement."""
+    if not portfolio.newest:
+        return None
+    line = portfolio.line(DAYS_OF_LINE)
+    is_whole = len(line) > DAYS_OF_LINE
+    return Plot(
+        f"Total balance, {DAYS_OF_LINE} days" if is_whole else f"Total balance since {line[0][0]:%Y-%m-%d}",
+        [(f"{moment:%Y-%m-%d}", total) for moment, total in line],
+        [f"{grouped(format_amount(total))} {currency}" for _, total in line],
+        [moment.timestamp() for moment, _ in line],
+    )
+
+
+async def movements_of(
+    tx: Tx, settings: Settings, portfolio: ledger.Portfolio, dids: Sequence[str]
+) -> list[Moved]:
+    """The newest movements of these accounts in sentences, in one statement."""
+    tx_ids = [one.tx_id for one in portfolio.newest]
+    events: Mapping[int, list[StoredEvent]] = {}
+    if tx_ids:
+        events = await journal.public_events_of_transactions(tx, settings.ledger_id, tx_ids)
+    return [
+        Moved(one.tx_id, _sentence(events.get(one.tx_id, []), dids), one.net, one.recorded_at)
+        for one in portfolio.newest
+    ]
+
+
 async def _read(tx: Tx, person: SignedIn, settings: Settings) -> Home:
     developer_id = person.developer.id
     owned, total = await agents.oldest_of_developer(tx, developer_id, AGENTS_SHOWN)
@@ -177,10 +194,6 @@ async def _read(tx: Tx, person: SignedIn, settings: Settings) -> Home:
     if not owned:
         return Home(of_person, [], 0, None, [], person.now)
     portfolio = await ledger.read_portfolio(tx, dids, days=DAYS_OF_LINE, newest=MOVEMENTS_SHOWN)
-    tx_ids = [one.tx_id for one in portfolio.newest]
-    events: Mapping[int, list[StoredEvent]] = {}
-    if tx_ids:
-        events = await journal.public_events_of_transactions(tx, settings.ledger_id, tx_ids)
     return Home(
         of_person,
         [
@@ -196,10 +209,7 @@ async def _read(tx: Tx, person: SignedIn, settings: Settings) -> Home:
         ],
         total,
         portfolio,
-        [
-            Moved(one.tx_id, _sentence(events.get(one.tx_id, []), dids), one.net, one.recorded_at)
-            for one in portfolio.newest
-        ],
+        await movements_of(tx, settings, portfolio, dids),
         person.now,
     )
 

@@ -4,81 +4,22 @@ The route of the API judges the token, the permissions, the spend policy and the
 of the form is the idempotency key. Nothing of an agent's business is decided by a page.
 """
 
-import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-import msgspec
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access import Acting, SentForm, SignedIn
-from hansa.doors.console.access.form_acts import PAUSES_SECONDS
+from hansa.doors.console.access import Acting, SignedIn
+from hansa.doors.console.api_acts import ACCEPTED, API, ApiAnswer, answered
 from hansa.foundation.plumbing.process.runtime import runtime_of
-from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
+from hansa.foundation.plumbing.web.in_process import InnerCall
 from hansa.rooms import agents
 
 from .pages import agent_page
-
-API = "/api/v1"
-APPROVAL_REQUIRED = "SPEND_APPROVAL_REQUIRED"
-IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
-ACCEPTED, FIRST_REFUSAL = 202, 400
-OF_A_PATTERN = "String should match pattern"
-# What a pattern of the API means, by the member of the request.
-FORMATS = {
-    "amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
-    "claimed_amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
-    "sha256": "64 hexadecimal digits in lower case are required.",
-    "provider_did": "A DID is required.",
-    "contract_type": "Lower-case letters, digits and hyphens are required.",
-    "title": "Visible text is required.",
-}
-
-
-class ApiAnswer(msgspec.Struct, frozen=True):
-    """Answer of the API: a result, or a problem document."""
-
-    status: int
-    document: Mapping[str, Any]
-
-    @property
-    def is_refused(self) -> bool:
-        """Return whether nothing was done, for another reason than a missing approval."""
-        return self.status >= FIRST_REFUSAL and not self.awaits_owner
-
-    @property
-    def awaits_owner(self) -> bool:
-        """Return whether the owner has to approve first."""
-        return self.status == ACCEPTED or (self.status >= FIRST_REFUSAL and self.code == APPROVAL_REQUIRED)
-
-    @property
-    def approval(self) -> Mapping[str, Any]:
-        """The approval that the owner has to give: `approval_id` and `expires_at`."""
-        approval: Mapping[str, Any] = (
-            self.document if self.status == ACCEPTED else self.document["error"]["context"]
-        )
-        return approval
-
-    @property
-    def code(self) -> str:
-        """The error code of a refusal."""
-        return str(self.document["error"]["code"])
-
-    def on(self, form: SentForm, **fields: str) -> SentForm:
-        """The form with the refusal; `fields` maps members of the request, by name or path, to fields of the form."""
-        detail, member = str(self.document["detail"]), self.document["error"]["field"]
-        path = str(member or "")
-        name = path.rpartition(".")[2]
-        field = fields.get(path, fields.get(name, name))
-        said = detail.removeprefix(f"{member}: ")
-        if said.startswith(OF_A_PATTERN):
-            said = FORMATS.get(name, said)
-        sentence = f"{said[:1].upper()}{said[1:]}"
-        return SentForm(form.fields, {field: sentence} if field else {}, sentence)
 
 
 async def act_as(
@@ -104,14 +45,7 @@ async def act_as(
         headers={"authorization": await bearer_of(request, sender.person, did)},
         is_noted=True,
     )
-    for pause in (*PAUSES_SECONDS, 0.0):
-        inner = await call_within(request, call, None)
-        answer = ApiAnswer(inner.status, inner.content)
-        if not answer.is_refused or answer.code != IN_PROGRESS:
-            break
-        # The second of two clicks waits for the first.
-        await asyncio.sleep(pause)
-    return answer
+    return await answered(request, call, None)
 
 
 async def bearer_of(request: Request, person: SignedIn, did: str) -> str:

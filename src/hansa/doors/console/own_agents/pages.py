@@ -6,13 +6,15 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
-from hansa.doors.console.navigation import agent_tabs
+from hansa.doors.console.navigation import agent_tabs, right_for
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import OrgRoleRequired
+from hansa.foundation.values.rights import Right
 from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents, federation
 
@@ -49,10 +51,12 @@ def agent_page(
     status: int = 200,
     **content: Any,
 ) -> HTMLResponse:
-    """A page of an own agent, with the navigation of the agent."""
+    """A page of an own agent, with the navigation of the agent. Raises: OrgRoleRequired, where a member may not open it."""
     base = path_of(agent.did)
     without = () if federation.is_mainframe(runtime_of(request).settings) else BRIDGE
-    tabs, subpages = agent_tabs(base, request.url.path, without)
+    if agent.held_right < right_for(base, request.url.path):
+        raise OrgRoleRequired
+    tabs, subpages = agent_tabs(base, request.url.path, agent.held_right, without)
     return account_page(
         request,
         template,
@@ -63,6 +67,11 @@ def agent_page(
         base=base,
         tabs=tabs,
         subpages=subpages,
+        organization_of_agent=next(
+            (one for one in person.organizations if one.id == agent.organization_id), None
+        ),
+        may_operate=agent.held_right >= Right.OPERATE,
+        may_manage=agent.held_right >= Right.MANAGE,
         **{"done": request.query_params.get("done", ""), **content},
     )
 

@@ -4,12 +4,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from hansa.doors.console.access import SignedIn, SignedInPerson
+from hansa.doors.console.api_acts import API
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall, call_within
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
-from .acting import API
 from .pages import READS, MyDid, agent_page, as_reader, own_agent
 
 router = APIRouter(

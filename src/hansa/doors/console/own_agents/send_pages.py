@@ -8,13 +8,14 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, Acting, SentForm, SignedInPerson, see_other
 from hansa.doors.console.access.forms import with_decimal_point
+from hansa.doors.console.api_acts import ApiAnswer
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
-from .acting import ApiAnswer, act_as, approve_first, awaiting_page
+from .acting import act_as, approve_first, awaiting_page
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 from .picker import form_with_suggestions, with_dids
 

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson, see_other
+from hansa.doors.console.api_acts import ApiAnswer
 from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
-from .acting import ApiAnswer, act_as
+from .acting import act_as
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)

@@ -1,6 +1,7 @@
 // Fills the invitation of a link in. It stands behind the #, so that no log of a server or proxy holds it.
 
-const field = document.getElementById("invite_code") ?? document.getElementById("invitation");
+const FIELDS = ["invite_code", "invitation", "invitation_token"];
+const field = FIELDS.map((id) => document.getElementById(id)).find(Boolean);
 
 function fill() {
   const text = new URLSearchParams(location.hash.slice(1)).get(field.id);

@@ -46,5 +46,10 @@ async def read_facts(
     return person, agents
 
 
+def fact_columns(facts: Mapping[str, PageFact]) -> list[str]:
+    """The facts as columns of a statement that has `asked`."""
+    return [f"({fact.expression}) AS {name}" for name, fact in facts.items()]
+
+
 def _columns(facts: Mapping[str, PageFact]) -> str:
-    return ", ".join(f"({fact.expression}) AS {name}" for name, fact in facts.items())
+    return ", ".join(fact_columns(facts))

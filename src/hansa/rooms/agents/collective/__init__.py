@@ -3,6 +3,7 @@
 from hansa.rooms.agents.collective.moving import move_to_developer, move_to_organization
 from hansa.rooms.agents.collective.reading import (
     count_of_organization,
+    counts_of_organizations,
     is_of_organization,
     of_organization,
     readers_of,
@@ -13,6 +14,7 @@ from hansa.rooms.agents.collective.treasuries import close_treasury, open_treasu
 __all__ = [
     "close_treasury",
     "count_of_organization",
+    "counts_of_organizations",
     "is_of_organization",
     "move_to_developer",
     "move_to_organization",

@@ -24,6 +24,11 @@ async def count_of_organization(tx: Tx, organization_id: UUID, *, but_revoked: b
     return await store.count_of(tx, organization_id, but_revoked=but_revoked)
 
 
+async def counts_of_organizations(tx: Tx, organization_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The number of agents of each organization that has any, without treasuries, in any status."""
+    return await store.counts_of(tx, organization_ids)
+
+
 async def is_of_organization(tx: Tx, did: str, organization_id: UUID) -> bool:
     """Return whether the agent belongs to the organization and is not its treasury."""
     return await store.is_of(tx, did, organization_id)

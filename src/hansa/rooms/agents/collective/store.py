@@ -53,6 +53,11 @@ SELECT count(*) FROM agents_agent
 WHERE organization_id = $1 AND kind = 'agent' AND (NOT $2 OR status <> 'revoked')
 """
 
+_COUNTS = """
+SELECT organization_id, count(*) AS agents FROM agents_agent
+WHERE organization_id = ANY($1) AND kind = 'agent' GROUP BY organization_id
+"""
+
 _SECRETS_SEEN = """
 SELECT did FROM agents_agent
 WHERE organization_id = $1 AND secret_seen_by = $2 AND status <> 'revoked' ORDER BY id
@@ -113,6 +118,12 @@ async def count_of(tx: Tx, organization_id: UUID, *, but_revoked: bool) -> int:
     """The number of agents of an organization."""
     count: int = await tx.fetchval(_COUNT, organization_id, but_revoked)
     return count
+
+
+async def counts_of(tx: Tx, organization_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The number of agents of each organization that has any."""
+    rows = await tx.fetch(_COUNTS, list(organization_ids))
+    return {row["organization_id"]: row["agents"] for row in rows}
 
 
 async def is_of(tx: Tx, did: str, organization_id: UUID) -> bool:

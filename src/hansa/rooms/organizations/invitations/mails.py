@@ -12,14 +12,17 @@ def invitation(
     """The token that makes the receiver a member."""
     text = f"""Hello,
 
-you are invited to the organization {organization} ({slug}) at {base_url}, with the role {role}.
+you are invited to the organization {organization} ({slug}), with the role {role}.
 
-Your invitation token is:
+Open this link and log in to the account with this e-mail address, to accept or to decline:
+
+{base_url}/account/organizations/invitations#invitation_token={token}
+
+Without scripts, enter this token on that page:
 
 {token}
 
-To accept it, log in to the account with this e-mail address and send the token to
-{base_url}/api/v1/organizations/invitations/accept. It works once, within {rules.INVITATION_LIFETIME.days} days.
+It works once, within {rules.INVITATION_LIFETIME.days} days. If you have no account yet, sign up with this address first: {base_url}/sign-up
 
 If you do not want to join, ignore this mail.
 """

@@ -1,13 +1,14 @@
 """The SQL of invitations. An invitation ends by one conditional UPDATE: of two at once the second finds it ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
-import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.rooms.organizations.records import Invitation, OwnInvitation
 from hansa.rooms.organizations.rules import Role
 
@@ -35,23 +36,26 @@ FROM organizations_invitation
 WHERE created_at > now() - interval '1 day' AND (organization_id = $1 OR invited_by = $2 OR email = $3)
 """
 
-_PENDING = f"""
-SELECT {_COLUMNS} FROM organizations_invitation i
+_PENDING = """
+FROM organizations_invitation i
 WHERE i.organization_id = $1 AND i.status = 'pending' AND i.expires_at > clock_timestamp()
-ORDER BY i.created_at DESC, i.id LIMIT $2 OFFSET $3
-"""  # noqa: S608
-
-_COUNT_PENDING = """
-SELECT count(*) FROM organizations_invitation
-WHERE organization_id = $1 AND status = 'pending' AND expires_at > clock_timestamp()
 """
+
+_PAGE_OF_PENDING = with_total(
+    f"SELECT {_COLUMNS} {_PENDING} ORDER BY i.created_at DESC, i.id LIMIT $2 OFFSET $3",
+    f"SELECT count(*) {_PENDING}",
+)
 
 _OF_ADDRESS = """
-SELECT i.id, o.slug, o.name, i.role, i.created_at, i.expires_at
 FROM organizations_invitation i JOIN organizations_organization o ON o.id = i.organization_id
 WHERE i.email = $1 AND i.status = 'pending' AND i.expires_at > clock_timestamp() AND o.status = 'active'
-ORDER BY i.created_at DESC, i.id LIMIT $2 OFFSET $3
 """
+
+_PAGE_OF_ADDRESS = with_total(
+    f"SELECT i.id, o.slug, o.name, i.role, i.created_at, i.expires_at {_OF_ADDRESS}"
+    " ORDER BY i.created_at DESC, i.id LIMIT $2 OFFSET $3",
+    f"SELECT count(*) {_OF_ADDRESS}",
+)
 
 _FIND = """
 SELECT id, organization_id, email, role, team_ids, invited_by FROM organizations_invitation
@@ -124,14 +128,13 @@ async def insert(
 
 async def pending(tx: Tx, organization_id: UUID, *, limit: int, offset: int) -> tuple[list[Invitation], int]:
     """A page of the pending invitations, newest first, and how many there are."""
-    rows = await tx.fetch(_PENDING, organization_id, limit, offset)
-    return [_invitation(row) for row in rows], await tx.fetchval(_COUNT_PENDING, organization_id)
+    rows, total = await read_page(tx, _PAGE_OF_PENDING, organization_id, limit, offset)
+    return [_invitation(row) for row in rows], total
 
 
 async def of_address(tx: Tx, email: str, *, limit: int, offset: int) -> tuple[list[OwnInvitation], int]:
     """A page of the pending invitations to an address, newest first, and how many there are."""
-    rows = await tx.fetch(_OF_ADDRESS, email, limit, offset)
-    total: int = await tx.fetchval(f"SELECT count(*) FROM ({_OF_ADDRESS}) found", email, None, 0)  # noqa: S608
+    rows, total = await read_page(tx, _PAGE_OF_ADDRESS, email, limit, offset)
     return [OwnInvitation(**{**row, "role": Role(row["role"])}) for row in rows], total
 
 
@@ -172,5 +175,5 @@ async def forget_address(tx: Tx, email: str) -> None:
     await tx.execute("DELETE FROM organizations_invitation WHERE email = $1", email)
 
 
-def _invitation(row: asyncpg.Record) -> Invitation:
+def _invitation(row: Mapping[str, Any]) -> Invitation:
     return Invitation(**{**row, "role": Role(row["role"]), "team_ids": tuple(row["team_ids"])})

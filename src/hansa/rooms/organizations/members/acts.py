@@ -3,6 +3,8 @@
 A change of owners needs more than half of all owners, the initiator included and the one concerned not: it becomes a request.
 """
 
+from uuid import UUID
+
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Developer
 from hansa.rooms import people
@@ -20,9 +22,17 @@ async def members_of(
 ) -> tuple[list[Member], int]:
     """A page of the members, the owners first, and how many there are. Raises: OrganizationUnknown."""
     organization = await reading.held(tx, key, developer.id, Role.VIEWER)
-    rows = await store.members_of(tx, organization.id, limit=limit, offset=offset)
+    members = await members_in(tx, organization.id, limit=limit, offset=offset)
+    return members, await store.count_members(tx, organization.id)
+
+
+async def members_in(
+    tx: Tx, organization_id: UUID, *, one: int | None = None, limit: int | None = None, offset: int = 0
+) -> list[Member]:
+    """A page of the members of an organization, the owners first; with `one` that member alone."""
+    rows = await store.members_of(tx, organization_id, one=one, limit=limit, offset=offset)
     names = await people.names_of(tx, [row["developer_id"] for row in rows])
-    members = [
+    return [
         Member(
             row["developer_id"],
             names.get(row["developer_id"]),
@@ -32,7 +42,6 @@ async def members_of(
         )
         for row in rows
     ]
-    return members, await store.count_members(tx, organization.id)
 
 
 async def change_member(

@@ -3,6 +3,7 @@
 Check of the token of a browser session: its developer, and its end.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -12,6 +13,7 @@ import msgspec
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.page_facts import Facts, PageFact
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms.people import login
@@ -89,12 +91,13 @@ def _opening_for(client: Client) -> login.Open[OpenBrowserSession]:
 
 
 class BrowserSession(msgspec.Struct, frozen=True):
-    """An open session of a browser. `now` is the database's time, `proved_at` when the password was last given."""
+    """An open session of a browser. `now` is the database's time, `proved_at` when the password was last given; `facts` as they were asked for."""
 
     id: UUID
     developer: Developer
     now: datetime
     proved_at: datetime
+    facts: Facts
 
     @property
     def is_proved_recently(self) -> bool:
@@ -102,15 +105,17 @@ class BrowserSession(msgspec.Struct, frozen=True):
         return self.now - self.proved_at < timedelta(minutes=PROOF_MINUTES)
 
 
-async def check_browser_session(database: Database, token: str) -> BrowserSession | None:
-    """The session with this token, whose idle time begins again; None when it has ended or there is none.
+async def check_browser_session(
+    database: Database, token: str, facts: Mapping[str, PageFact] | None = None
+) -> BrowserSession | None:
+    """The session with this token, whose idle time begins again, with facts of its person; None when it has ended or there is none.
 
     The idle time is written once a minute at most, so that reading pages mostly writes nothing.
     """
     token_hash = fingerprint(token)
-    found = await database.query(lambda tx: store.browser_session(tx, token_hash))
+    found = await database.query(lambda tx: store.browser_session(tx, token_hash, facts or {}))
     if found is None:
         return None
     if found.now - found.continued_at > timedelta(seconds=CONTINUED_EVERY_SECONDS):
         await database.execute(lambda tx: store.continue_browser_session(tx, found.id))
-    return BrowserSession(found.id, found.developer, found.now, found.proved_at)
+    return BrowserSession(found.id, found.developer, found.now, found.proved_at, found.facts)

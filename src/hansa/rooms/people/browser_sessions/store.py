@@ -1,11 +1,13 @@
 """Statements on sessions of browsers, rows of people_session that have a browser token."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.page_facts import Facts, PageFact, fact_columns
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms.people.store import DEVELOPER_COLUMNS, developer_of
 
@@ -16,11 +18,14 @@ LIFETIME_HOURS = 12
 _EXPIRY = f"least(now() + interval '{IDLE_MINUTES} minutes', opened_at + interval '{LIFETIME_HOURS} hours')"
 
 
-_OPEN_SESSION = f"""
-SELECT {DEVELOPER_COLUMNS}, s.id AS session_id, clock_timestamp() AS now, s.continued_at, s.proved_at
-FROM people_session s JOIN people_developer d ON d.id = s.developer_id
+_SESSION_COLUMNS = (
+    f"{DEVELOPER_COLUMNS}, s.id AS session_id, clock_timestamp() AS now, s.continued_at, s.proved_at"
+)
+
+_OPEN_SESSION = """
+FROM people_session s JOIN people_developer d ON d.id = s.developer_id CROSS JOIN LATERAL (SELECT d.id AS developer_id) asked
 WHERE s.browser_token_hash = $1 AND d.closed_at IS NULL AND s.ended_at IS NULL AND s.expires_at > clock_timestamp()
-"""  # noqa: S608
+"""
 
 _CONTINUE = f"""
 UPDATE people_session SET continued_at = now(), expires_at = {_EXPIRY}
@@ -36,6 +41,7 @@ class FoundSession(msgspec.Struct, frozen=True):
     now: datetime
     continued_at: datetime
     proved_at: datetime
+    facts: Facts
 
 
 async def open_browser_session(
@@ -55,16 +61,19 @@ async def open_browser_session(
     )
 
 
-async def browser_session(tx: Tx, token_hash: bytes) -> FoundSession | None:
-    """The open session with this token, by the unique index."""
-    row = await tx.fetchrow(
-        _OPEN_SESSION,
-        token_hash,
-    )
+async def browser_session(tx: Tx, token_hash: bytes, facts: Mapping[str, PageFact]) -> FoundSession | None:
+    """The open session with this token, by the unique index, and facts of its person."""
+    columns = ", ".join((_SESSION_COLUMNS, *fact_columns(facts)))
+    row = await tx.fetchrow(f"SELECT {columns} {_OPEN_SESSION}", token_hash)
     if row is None:
         return None
     return FoundSession(
-        row["session_id"], developer_of(dict(row)), row["now"], row["continued_at"], row["proved_at"]
+        row["session_id"],
+        developer_of(dict(row)),
+        row["now"],
+        row["continued_at"],
+        row["proved_at"],
+        {name: row[name] for name in facts},
     )
 
 

@@ -1,0 +1,107 @@
+"""Requests of an organization in sentences: what each does, how many approvals it has and needs, and the effect of one more."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from hansa.doors.console.event_sentences import Piece
+
+PENDING, EXECUTING = "PENDING", "EXECUTING"
+UNNAMED = "a former member"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request as a page shows it; people by name, times as the API writes them."""
+
+    request_id: str
+    kind: str
+    status: str
+    initiator_id: int
+    initiator: str
+    approvals: list[tuple[str, datetime]]
+    approved_by: frozenset[int]
+    needed: int
+    expires_at: datetime
+    executes_at: datetime | None
+    reason: str | None
+    note: str | None
+    result: Mapping[str, Any] | None
+    sentence: list[Piece]
+
+    @property
+    def is_pending(self) -> bool:
+        """True while others may decide."""
+        return self.status == PENDING
+
+    @property
+    def progress(self) -> str:
+        """The approvals that it has, of those that it needs."""
+        return f"{len(self.approvals)} of {self.needed} {'approval' if self.needed == 1 else 'approvals'}"
+
+    @property
+    def effect(self) -> str:
+        """The effect of one more approval."""
+        missing = self.needed - len(self.approvals) - 1
+        if missing > 0:
+            return f"{missing} more {'approval is' if missing == 1 else 'approvals are'} needed after yours."
+        return "Yours is the last approval that is needed: the request is carried out at once."
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], names: Mapping[int, str]) -> "Asked":
+        """Return the request of an answer of the API."""
+        approvals = document["approvals"]
+        return cls(
+            request_id=document["request_id"],
+            kind=document["kind"],
+            status=document["status"],
+            initiator_id=document["initiator"],
+            initiator=names.get(document["initiator"], UNNAMED),
+            approvals=[
+                (names.get(one["developer_id"], UNNAMED), datetime.fromisoformat(one["at"]))
+                for one in approvals
+            ],
+            approved_by=frozenset(one["developer_id"] for one in approvals),
+            needed=document["approvals_needed"],
+            expires_at=datetime.fromisoformat(document["expires_at"]),
+            executes_at=datetime.fromisoformat(document["executes_at"]) if document["executes_at"] else None,
+            reason=document["reason"],
+            note=document["body"].get("note"),
+            result=document["result"],
+            sentence=list(_sentence(document["kind"], document["body"], names)),
+        )
+
+
+def people_in(document: Mapping[str, Any]) -> set[int]:
+    """The developers whom a request of an answer names."""
+    approvals = {one["developer_id"] for one in document["approvals"]}
+    concerned = {document["body"]["developer_id"]} if "developer_id" in document["body"] else set()
+    return {document["initiator"], *approvals, *concerned}
+
+
+def _sentence(kind: str, body: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Piece]:
+    if kind == "owners":
+        name = names.get(body["developer_id"], UNNAMED)
+        if body["role"] is None:
+            yield from (Piece("text", "End the membership of "), Piece("value", name))
+        else:
+            yield from (
+                Piece("text", "Make "),
+                Piece("value", name),
+                Piece("text", f" {_article(body['role'])}"),
+            )
+    elif kind == "release":
+        name = names.get(body["developer_id"], UNNAMED)
+        yield from (
+            Piece("text", "Release "),
+            Piece("party", body["did"]),
+            Piece("text", " to "),
+            Piece("value", name),
+        )
+    else:
+        yield Piece("text", f"Request: {kind}")
+
+
+def _article(role: str) -> str:
+    return f"an {role}" if role[0] in "ao" else f"a {role}"
