@@ -28,6 +28,8 @@ MORE = {
     "GET /proofs": CARD + 9,
     # Card, peers, their scores, registries that they know, the time.
     "GET /federation": CARD + 4,
+    # Session, organization, then the request by the API, which finds the organization, the request, its approvals and the owners; names.
+    "GET /account/organizations/{organization_id}/treasury/requests/{request_id}": 7,
     # Supply, its course, queues of mail, webhooks and reactors, dead jobs, disputes and awards.
     "GET /administration": SUPPLY + 11,
     # Own agents with names and balances, the payee; then the price by the API, which reads payee, claim, status and fee for itself.
@@ -47,7 +49,8 @@ MORE = {
     # The proof: leaves and paths in the tree, the attestation, and its place in the log.
     "GET /account/agents/{did}/wallet/proof": 18,
 }
-BOUNDS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ")
+# The idle time of a session begins again once a minute, with whatever page is opened then.
+BOUNDS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ", "UPDATE PEOPLE_SESSION SET CONTINUED_AT")
 
 
 @pytest.fixture

@@ -8,7 +8,11 @@ from hansa.rooms.organizations.founding import blockers_of, delete
 from hansa.rooms.organizations.invitations.acts import own_invitations
 from hansa.rooms.organizations.invitations.store import pending as pending_invitations
 from hansa.rooms.organizations.members.acts import members_in
-from hansa.rooms.organizations.membership_facts import OWN_ORGANIZATIONS, OwnOrganization
+from hansa.rooms.organizations.membership_facts import (
+    OWN_ORGANIZATIONS,
+    OwnOrganization,
+    own_organizations_in,
+)
 from hansa.rooms.organizations.reading import held, own_organizations, profile_of
 from hansa.rooms.organizations.records import (
     Done,
@@ -48,6 +52,7 @@ __all__ = [
     "members_in",
     "own_invitations",
     "own_organizations",
+    "own_organizations_in",
     "pending_invitations",
     "profile_of",
     "reinstate",

@@ -26,7 +26,7 @@ class OwnOrganization(msgspec.Struct, frozen=True):
     name: str
     role: Role
 
-    @classmethod
-    def all_in(cls, fact: str | None) -> list["OwnOrganization"]:
-        """Return the organizations in the value of `OWN_ORGANIZATIONS`."""
-        return msgspec.json.decode(fact, type=list[cls]) if fact else []
+
+def own_organizations_in(fact: str | None) -> list[OwnOrganization]:
+    """Return the organizations in the value of `OWN_ORGANIZATIONS`."""
+    return msgspec.json.decode(fact, type=list[OwnOrganization]) if fact else []

@@ -3,7 +3,7 @@
 Locks: the organization's row comes first; every change of its members, teams, agents and requests holds it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -246,6 +246,6 @@ async def sole_ownerships(tx: Tx, developer_id: int) -> list[Organization]:
     return [_organization(row) for row in rows]
 
 
-def _organization(row: Mapping[str, Any]) -> Organization:
+def _organization(row: asyncpg.Record | dict[str, Any]) -> Organization:
     role = row["role"]
     return Organization(**{**row, "role": None if role is None else Role(role)})

@@ -75,7 +75,7 @@ class SignedIn:
     @property
     def organizations(self) -> list[organizations.OwnOrganization]:
         """The first organizations of the person, by name."""
-        return organizations.OwnOrganization.all_in(self.session.facts["organizations"])
+        return organizations.own_organizations_in(self.session.facts["organizations"])
 
     @property
     def now(self) -> datetime:

@@ -33,7 +33,8 @@ async def show_organizations(person: SignedInPerson, request: Request, db: Db) -
 async def found_organization(sender: Act, request: Request, db: Db) -> Response:
     """Found an organization with the person as its owner."""
     form = sender.form
-    body = {name: form.value(name).strip() for name in ("slug", "name", "description", "visibility")}
+    body = {name: form.value(name).strip() for name in ("slug", "name", "description")}
+    body["visibility"] = form.value("visibility") or "private"
     answer = await act_as_person(request, sender, "POST", "/organizations", body)
     if answer.is_refused:
         return await _page(request, sender.person, db, answer.on(form), status=answer.status)

@@ -24,9 +24,7 @@ AGENTS_SHOWN = 100
 
 
 @router.get("/organizations/{slug}")
-async def show_profile(
-    _: Public, slug: Key, request: Request, db: Db, settings: Config
-) -> HTMLResponse:
+async def show_profile(_: Public, slug: Key, request: Request, db: Db, settings: Config) -> HTMLResponse:
     """A public organization with its listed agents. Raises: OrganizationUnknown, also for a private one."""
 
     async def reading(tx: Tx) -> tuple[organizations.Shown, list[catalogue.WorkOfAgent]]:

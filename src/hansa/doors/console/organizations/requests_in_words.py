@@ -8,7 +8,7 @@ import msgspec
 
 from hansa.doors.console.event_sentences import Piece
 
-PENDING, EXECUTING = "PENDING", "EXECUTING"
+PENDING = "PENDING"
 UNNAMED = "a former member"
 
 

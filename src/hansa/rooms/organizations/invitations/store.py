@@ -1,10 +1,11 @@
 """The SQL of invitations. An invitation ends by one conditional UPDATE: of two at once the second finds it ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
@@ -175,5 +176,5 @@ async def forget_address(tx: Tx, email: str) -> None:
     await tx.execute("DELETE FROM organizations_invitation WHERE email = $1", email)
 
 
-def _invitation(row: Mapping[str, Any]) -> Invitation:
+def _invitation(row: asyncpg.Record | dict[str, Any]) -> Invitation:
     return Invitation(**{**row, "role": Role(row["role"]), "team_ids": tuple(row["team_ids"])})
