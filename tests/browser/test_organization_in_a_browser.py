@@ -28,7 +28,11 @@ def mails(unused_tcp_port: int):
 
 @pytest.fixture
 async def registry(start_registry: StartRegistry, mails: MailServer) -> AsyncIterator[TestRegistry]:
-    settings = {"smtp_url": mails.url, "mail_from": "Registry <post@registry.example.org>"}
+    settings = {
+        "smtp_url": mails.url,
+        "mail_from": "Registry <post@registry.example.org>",
+        "email_verification_required": True,
+    }
     async with served(start_registry, **settings) as registry, working(registry.runtime, *QUEUED):
         yield registry
 
@@ -97,7 +101,7 @@ async def accept(guest: PersonAtBrowser) -> None:
 async def make_owner(person: PersonAtBrowser, name: str) -> None:
     page = person.page
     await page.goto(f"{BASE}/members")
-    await page.get_by_label(f"Role of {name}").select_option("owner")
+    await page.get_by_label(f"Role of {name}", exact=True).select_option("owner")
     await page.get_by_role("button", name=f"Change the role of {name}").click()
     await person.reads("The role is changed, with effect from the next request.")
 
