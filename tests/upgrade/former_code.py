@@ -2,6 +2,7 @@
 
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -24,10 +25,10 @@ def former_commit() -> str:
     return _git("rev-parse", f"{added}^")
 
 
-def check_out(commit: str, directory: Path) -> Path:
+def check_out(commit: str, directory: Path, parts: Sequence[str] = PARTS, repository: Path = ROOT) -> Path:
     """Write the code of a commit below a directory; returns its folder of packages, for PYTHONPATH."""
     archive = subprocess.run(
-        ["git", "archive", commit, *PARTS], cwd=ROOT, check=True, stdout=subprocess.PIPE
+        ["git", "archive", commit, *parts], cwd=repository, check=True, stdout=subprocess.PIPE
     ).stdout
     with tarfile.open(fileobj=BytesIO(archive)) as opened:
         opened.extractall(directory, filter="data")
