@@ -2,6 +2,10 @@
 
 The base is a Debian with Python that mmdebstrap makes, in place of an image from elsewhere. Both programs are Debian's packages, which are
 installed where they are absent. Neither a daemon nor namespaces of users are needed: the build and the start are chroots.
+
+- The archive of the base of this week and the packages that pip fetched are kept for the next run, in the folder of unpacked packages.
+- Layers are overlays where the kernel mounts them, otherwise copies.
+- Each part prints its seconds; all but the programs and the archive, which are had once, have to take at most three minutes.
 """
 
 import json
@@ -14,8 +18,10 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 
@@ -31,6 +37,11 @@ READY = re.compile(rb"ready http://0\.0\.0\.0:\d+\n")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 AUTHORITIES_INSIDE = "/mnt/authorities.crt"
 PROGRAMS = ("buildah", "mmdebstrap")
+PACKAGES = ("ca-certificates", "python3", "python3-venv", "python-is-python3")
+# Nobody reads them in a base of tests.
+LEFT_OUT = [f"--dpkgopt=path-exclude=/usr/share/{folder}/*" for folder in ("doc", "man", "locale", "info")]
+KEPT = debian_packages.UNPACKED / "image"
+SECONDS_MAX = 180
 # Mounts of a container: the root alone is read-only.
 START = """
 set -e
@@ -48,24 +59,47 @@ exec chroot --userspec=1000:1000 "$shift_root" /usr/bin/env -i -C /opt/hansa "$@
 def main() -> None:
     """Build, inspect, start, ask, stop; the first thing that is wrong ends with one line."""
     require_programs()
+    archive = kept_base()
+    began = monotonic()
     with tempfile.TemporaryDirectory(prefix="hansa-image-", dir="/var/tmp") as place:
         store = [
-            "buildah",
-            "--root",
-            f"{place}/store",
-            "--runroot",
-            f"{place}/run",
-            "--storage-driver",
-            "vfs",
+            *("buildah", "--root", f"{place}/store", "--runroot", f"{place}/run"),
+            *("--storage-driver", storage_driver(Path(place))),
         ]
-        make_base(store, Path(place))
-        build(store, Path(place))
+        with timed("the base"):
+            make_base(store, archive)
+        with timed("the build"):
+            build(store, Path(place))
         configuration = inspected(store)
-        container = run([*store, "from", "--pull-never", IMAGE])
-        root = Path(run([*store, "mount", container]))
-        serve(root, Path(place) / "data", configuration)
+        with timed("the container"):
+            container = run([*store, "from", "--pull-never", IMAGE])
+            root = Path(run([*store, "mount", container]))
+        with timed("start, questions and stop"):
+            serve(root, Path(place) / "data", configuration)
         run([*store, "umount", container])
-    print("the image builds, serves on a read-only root as uid 1000, and stops with 0")
+    seconds = monotonic() - began
+    print(f"the image builds, serves on a read-only root as uid 1000, and stops with 0: {seconds:.0f} s")
+    if seconds > SECONDS_MAX:
+        sys.exit(f"image-test: more than {SECONDS_MAX} s")
+
+
+@contextmanager
+def timed(part: str) -> Iterator[None]:
+    """Print how long the part took."""
+    began = monotonic()
+    yield
+    print(f"{part}: {monotonic() - began:.0f} s", flush=True)
+
+
+def storage_driver(place: Path) -> str:
+    """Return `overlay` where the kernel mounts one here."""
+    folders = [place / name for name in ("lower", "upper", "work", "merged")]
+    for folder in folders:
+        folder.mkdir()
+    lower, upper, work, merged = folders
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    command = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, merged]
+    return "vfs" if subprocess.run(command, capture_output=True, check=False).returncode else "overlay"
 
 
 def require_programs() -> None:
@@ -90,32 +124,49 @@ def run(command: Sequence[str | Path], **more: str) -> str:
     return done.stdout.strip()
 
 
-def make_base(store: Sequence[str], place: Path) -> None:
-    """Make the base image from the packages of this system's own sources."""
+def kept_base() -> Path:
+    """The archive of the base, from the packages of this system's own sources; one is made for each week."""
     release = platform.freedesktop_os_release()
     sources = [
         file
-        for file in (Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*"))
+        for file in (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*")))
         if file.is_file()
     ]
-    run(
-        [
-            *("mmdebstrap", "--variant=minbase", "--mode=root", "--quiet"),
-            "--include=ca-certificates,python3,python3-venv,python-is-python3",
-            *(release["VERSION_CODENAME"], place / "base.tar", *sources),
-        ]
-    )
+    week = datetime.now(UTC).strftime("%G-%V")
+    made_of = [*PACKAGES, release["VERSION_CODENAME"], week, *(file.read_text() for file in sources)]
+    archive = KEPT / f"base-{sha256(repr(made_of).encode()).hexdigest()[:16]}.tar"
+    with debian_packages.alone():
+        if not archive.exists():
+            KEPT.mkdir(parents=True, exist_ok=True)
+            for former in KEPT.glob("base-*"):
+                former.unlink()
+            draft = archive.with_suffix(".draft.tar")
+            run(
+                [
+                    *("mmdebstrap", "--variant=minbase", "--mode=root", "--quiet"),
+                    *(f"--include={','.join(PACKAGES)}", *LEFT_OUT),
+                    *(release["VERSION_CODENAME"], draft, *sources),
+                ]
+            )
+            draft.rename(archive)
+    return archive
+
+
+def make_base(store: Sequence[str], archive: Path) -> None:
+    """Make the base image."""
     container = run([*store, "from", "scratch"])
-    run([*store, "add", container, place / "base.tar", "/"])
+    run([*store, "add", container, archive, "/"])
     run([*store, "commit", "--rm", container, BASE])
-    (place / "base.tar").unlink()
 
 
 def build(store: Sequence[str], place: Path) -> None:
     revision = run(["git", "rev-parse", "HEAD"])
     settings = place / "pip.conf"
     settings.write_text(pip_settings())
+    fetched = KEPT / "pip"
+    fetched.mkdir(parents=True, exist_ok=True)
     index = [f"--volume={settings}:/etc/pip.conf:ro", f"--volume={AUTHORITIES}:{AUTHORITIES_INSIDE}:ro"]
+    index += [f"--volume={fetched}:/root/.cache/pip:rw"]
     run(
         [
             *(*store, "bud", "--isolation", "chroot", "--format", "docker", "--pull-never", *index),
