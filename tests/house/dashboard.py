@@ -1,18 +1,32 @@
 """The dashboard of deploy/observability, written from a table: rows of panels, each with its queries.
 
-`python -m tests.house.dashboard` writes the file (`make dashboard`).
+`python -m tests.house.dashboard` writes the file, and the table of its panels in the guide (`make dashboard`).
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parents[2] / "deploy" / "observability" / "dashboard.json"
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "deploy" / "observability" / "dashboard.json"
+GUIDE = ROOT / "docs" / "guides" / "observing.md"
+TABLE = re.compile(r"\| Row \| Panel \|.*?\n\n", re.DOTALL)
 WIDTH, HEIGHT = 24, 8
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 SELECTED = 'job="hansa", instance=~"$instance"'
+
+
+DRAWN = {"stat": "number", "timeseries": "lines over time"}
+UNITS = {
+    "none": "",
+    "s": ", seconds",
+    "reqps": ", requests a second",
+    "ops": ", a second",
+    "percentunit": ", share in percent",
+}
 
 
 @dataclass(frozen=True)
@@ -193,6 +207,23 @@ def text() -> str:
     return json.dumps(dashboard(), indent=2) + "\n"
 
 
+def guide(former: str) -> str:
+    """The text of the guide with the table of this dashboard in it."""
+    rows = ["| Row | Panel | Drawn | Lines or numbers |", "|---|---|---|---|"]
+    rows += [
+        f"| {title if panel is panels[0] else ''} | {panel.title} | {DRAWN[panel.kind]}{UNITS[panel.unit]} | {_lines(panel)} |"
+        for title, panels in ROWS.items()
+        for panel in panels
+    ]
+    return TABLE.sub(lambda _: "\n".join([*rows, "", ""]), former, count=1)
+
+
+def _lines(panel: Panel) -> str:
+    """The legends of a panel, each label as the word that stands for its values."""
+    legends = [re.sub(r"\{\{(?:exported_)?(\w+)\}\}", r"*\1*", query.legend) for query in panel.queries]
+    return ", ".join(legends)
+
+
 def _panels() -> Iterator[dict[str, Any]]:
     y = number = 0
     for title, panels in ROWS.items():
@@ -259,3 +290,4 @@ def _instances() -> dict[str, Any]:
 
 if __name__ == "__main__":
     FILE.write_text(text())
+    GUIDE.write_text(guide(GUIDE.read_text()))

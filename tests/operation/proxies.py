@@ -1,6 +1,7 @@
 """Proxies in front of a registry, as `deploy/ha` configures them: the program of each, and its file with the places of a test."""
 
 import asyncio
+import shlex
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -12,6 +13,7 @@ from tests.operation import nginx
 from tests.outside import Authority
 
 DEPLOYED = Path(__file__).parents[2] / "deploy" / "ha"
+CADDYFILE = DEPLOYED.with_name("Caddyfile")
 NAME = "registry.example.org"
 UPSTREAMS = ("10.0.0.1:8000", "10.0.0.2:8000")
 START_SECONDS = 120
@@ -73,16 +75,28 @@ async def by_haproxy(places: Places) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def by_caddy(places: Places) -> AsyncIterator[None]:
-    text = places.in_file(
-        "Caddyfile", **{f"{NAME} {{": f"https://{NAME}:{places.port} {{", "/etc/caddy": str(places.directory)}
-    )
-    file = places.directory / "Caddyfile"
+    stated = variables_in(places.in_file("caddy.conf", **{"/etc/caddy": str(places.directory)}))
+    async with caddy(places.directory, places.port, **{**stated, "REGISTRY_HOST": f"{NAME}:{places.port}"}):
+        yield
+
+
+@asynccontextmanager
+async def caddy(directory: Path, port: int, **variables: str) -> AsyncIterator[None]:
+    """Run Caddy with the file of `deploy` and these variables of it."""
+    file = directory / "Caddyfile"
     # Neither an interface of administration nor a port for redirects, which are those of the machine.
-    file.write_text("{\n\tadmin off\n\tauto_https disable_redirects\n\tdefault_bind 127.0.0.1\n}\n" + text)
+    head = "{\n\tadmin off\n\tauto_https disable_redirects\n\tdefault_bind 127.0.0.1\n}\n"
+    file.write_text(head + CADDYFILE.read_text())
     packages = debian_packages.unpack("caddy")
     command = (packages.program("caddy"), "run", "--config", str(file), "--adapter", "caddyfile")
-    async with _running(*command, packages=packages, port=places.port, HOME=str(places.directory)):
+    async with _running(*command, packages=packages, port=port, HOME=str(directory), **variables):
         yield
+
+
+def variables_in(unit: str) -> dict[str, str]:
+    """The variables that a unit of systemd sets."""
+    lines = [line.partition("=")[2] for line in unit.splitlines() if line.startswith("Environment=")]
+    return dict(word.split("=", 1) for line in lines for word in shlex.split(line))
 
 
 @asynccontextmanager

@@ -63,6 +63,10 @@ def test_each_alert_is_named_in_the_guide_to_observing():
 
 def test_the_dashboard_is_the_one_of_its_table():
     assert dashboard.FILE.read_text() == dashboard.text(), "make dashboard"
+    stated = dashboard.GUIDE.read_text()
+    assert dashboard.guide(stated) == stated, "make dashboard"
+    panels = [panel.title for panels in dashboard.ROWS.values() for panel in panels]
+    assert [title for title in panels if f"| {title} |" not in stated] == []
 
 
 def test_each_query_of_the_dashboard_is_valid(tmp_path: Path):

@@ -40,6 +40,8 @@ REFUSED = [
     ("DATABASE_URL", "postgresql://localhost:port/hansa", "postgresql://user:password@host:port/name"),
     ("DATABASE_URL", "postgresql://one:5432,two:0/hansa", "several as host:port,host:port"),
     ("SMTP_URL", "localhost", "smtp://user:password@host:port"),
+    ("METRICS_TOKEN_FILE", "/nowhere/metrics-token", "a file that can be read (No such file or directory)"),
+    ("METRICS_TOKEN_FILE", "/dev/null", "a file with 16 to 256 visible ASCII characters"),
     ("AGENT_RBAC_MODE", "strict", "'off', 'shadow' or 'enforce'"),
     ("AGENT_RBAC_DEFAULT_ROLES", "trader,king", "some of trader, client, staker, governor, service-provider"),
     ("TRUSTED_PROXIES", "proxy.example", "IPv4 or IPv6 addresses"),

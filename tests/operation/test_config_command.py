@@ -59,8 +59,10 @@ async def test_each_setting_is_shown_with_its_value_and_its_source(tmp_path: Pat
 
 
 async def test_no_secret_is_shown(tmp_path: Path):
+    token = tmp_path / "metrics-token"
+    token.write_text(SECRETS["INTERNAL_API_KEY"])
     for form in ([], ["--json"], ["--check"], ["--check", "--json"]):
-        ended = await config(tmp_path / "data", *form, **SECRETS)
+        ended = await config(tmp_path / "data", *form, **SECRETS, METRICS_TOKEN_FILE=str(token))
         assert ended.code == 0, ended
         assert "Quiet" not in ended.output + ended.complaint
     shown = await settings_shown(tmp_path / "data", **SECRETS)

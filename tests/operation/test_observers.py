@@ -1,5 +1,7 @@
 """Metrics and the names of failing jobs are for the machine of the registry, or for a holder of the token or of the internal key."""
 
+from pathlib import Path
+
 import httpx2
 import pytest
 
@@ -55,6 +57,22 @@ async def test_the_token_admits_its_holder_from_anywhere_and_nobody_else(start_r
     ):
         for client in (ELSEWHERE, ("127.0.0.1", 4711)):
             assert (await ask(registry, "/metrics", client=client, **wrong)).status_code == 401
+
+
+async def test_the_token_of_a_file_admits_its_holder_and_the_variable_wins(
+    start_registry: StartRegistry, tmp_path: Path
+):
+    file = tmp_path / "metrics-token"
+    file.write_text(f"{TOKEN}-of-the-file\n")
+    for settings, token in (
+        ({}, f"{TOKEN}-of-the-file"),
+        ({"metrics_token": TOKEN}, TOKEN),
+    ):
+        registry = await start_registry(metrics_token_file=file, **settings)
+        for held, status in ((token, 200), ("another-token-for-metrics", 401)):
+            header = {"Authorization": f"Bearer {held}"}
+            assert (await ask(registry, "/metrics", client=ELSEWHERE, **header)).status_code == status
+        assert (await ask(registry, "/metrics")).status_code == 401
 
 
 async def test_the_internal_key_admits_from_anywhere(registry: TestRegistry):

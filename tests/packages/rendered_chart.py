@@ -1,10 +1,11 @@
 """Run by the Python of the pinned tools: lint a chart, render it with values, and judge its manifests by versions of Kubernetes.
 
-`rendered_chart.py CHART VALUES VERSION…` prints one JSON object.
+`rendered_chart.py CHART VALUES VERSION…` prints one JSON object. CHART may be a file with manifests, which is judged as it is.
 """
 
 import json
 import sys
+from pathlib import Path
 
 import helm_python
 import kubernetes_validate
@@ -12,11 +13,15 @@ import yaml
 
 chart, values, *versions = sys.argv[1:]
 stated = json.loads(values)
-found = {"lint": helm_python.lint(chart, stated, strict=True), "refusal": "", "manifests": [], "errors": []}
+found = {"lint": {}, "refusal": "", "manifests": [], "errors": []}
 try:
-    with helm_python.Chart.load(chart) as loaded:
-        loaded.validate_schema(stated)
-        texts = loaded.render(stated, name="hansa", namespace="registry")
+    if chart.endswith(".yaml"):
+        texts = {chart: Path(chart).read_text()}
+    else:
+        found["lint"] = helm_python.lint(chart, stated, strict=True)
+        with helm_python.Chart.load(chart) as loaded:
+            loaded.validate_schema(stated)
+            texts = loaded.render(stated, name="hansa", namespace="registry")
 except helm_python.HelmError as error:
     found["refusal"] = str(error)
 else:
@@ -29,7 +34,7 @@ else:
     found["manifests"] = [one for one in parts if one]
     for version in versions:
         for manifest in found["manifests"]:
-            # Kinds of operators have no schema here.
+            # The kind of an operator has a schema of its own: cloudnativepg/.
             if "cnpg.io" in manifest["apiVersion"]:
                 continue
             try:

@@ -37,6 +37,7 @@ def of_kind(manifests: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 WITH_EVERYTHING = {
     "replicas": 3,
     "keysSecret": "hansa-keys",
+    "metricsTokenSecret": "hansa-metrics",
     "imagePullSecrets": [{"name": "images"}],
     "cloudnativepg": {"enabled": True, "storageClass": "fast"},
     "storage": {"storageClass": "fast"},
@@ -78,7 +79,7 @@ def test_a_process_has_no_rights_and_each_probe_asks_livez():
     assert probes == {"/livez"}
 
 
-def test_each_key_file_of_a_secret_is_given_to_the_process():
+def test_the_files_of_secrets_are_given_to_the_process():
     made = render(CHART, {**stated(), **WITH_EVERYTHING})["manifests"]
     pod = of_kind(made, "StatefulSet")["spec"]["template"]["spec"]
     variables = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
@@ -86,6 +87,10 @@ def test_each_key_file_of_a_secret_is_given_to_the_process():
     assert keys == {
         f"HANSA_KEY_{name.upper().replace('-', '_')}_FILE": f"/keys/{file}" for name, file in FILES.items()
     }
+    mounted = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+    secrets = {one["name"]: one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one}
+    assert secrets == {"keys": "hansa-keys", "metrics": "hansa-metrics"}
+    assert variables["METRICS_TOKEN_FILE"] == f"{mounted['metrics']}/token"
     database = of_kind(made, "Cluster")
     assert database["spec"]["postgresql"]["synchronous"]["dataDurability"] == "required"
     reference = next(one for one in pod["containers"][0]["env"] if one["name"] == "DATABASE_URL")
@@ -99,6 +104,7 @@ def test_each_key_file_of_a_secret_is_given_to_the_process():
         ({"replicas": 2}, "replicas above 1 need keysSecret"),
         ({"settings": {"REGISTRY_NAME": "example"}}, "settings.PUBLIC_BASE_URL is required"),
         ({"settings": {"DATABASE_URL": "postgresql://a:b@c:5432/d"}}, "settings"),
+        ({"settings": {**stated()["settings"], "METRICS_TOKEN": "a-token-of-tests-for-metrics"}}, "settings"),
         ({"replicas": 0}, "replicas"),
         ({"replica": 2}, "replica"),
         ({"ingress": {"enabled": True, "host": ""}}, "ingress.host is required"),

@@ -7,6 +7,7 @@ from typing import Any
 from tests.pinned_tools import PinnedTools
 
 HERE = Path(__file__).parent
+INSTALLERS = PinnedTools("installers", None, "pipx and uv")
 TOOLS = PinnedTools("deployment", None, "Helm, the schemas of Kubernetes and Compose, and the maker of SBOMs")
 
 
@@ -18,10 +19,11 @@ def render(chart: Path, values: dict[str, Any], versions: tuple[str, ...] = ()) 
     return answer
 
 
-def schema_errors(schema: str, file: Path) -> str:
-    """Return the errors of a file by a schema that check-jsonschema brings."""
+def schema_errors(schema: str | Path, file: Path) -> str:
+    """Return the errors of a file by a schema that check-jsonschema brings, or by one in a file."""
     program = TOOLS.python.with_name("check-jsonschema")
-    done = TOOLS.run([program, "--builtin-schema", schema, file])
+    option = "--schemafile" if isinstance(schema, Path) else "--builtin-schema"
+    done = TOOLS.run([program, option, schema, file])
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

@@ -31,7 +31,7 @@ from hansa.doors.mcp import loading_after_start
 from hansa.doors.serving.agent_connections import AgentConnections
 from hansa.doors.serving.federation_listener import FederationProtocol, mutual_tls
 from hansa.doors.serving.listeners import Listeners, address_of, open_listeners, ready_line
-from hansa.doors.serving.service_manager import report_ready
+from hansa.doors.serving.service_manager import report_ready, reported_alive
 from hansa.doors.serving.stop_signals import (
     DRAIN_SECONDS,
     cancel_on_stop_signal,
@@ -102,7 +102,11 @@ async def serve(settings: Settings, listeners: Listeners, forks: WorkerForks | N
     """
     try:
         cancel_on_stop_signal()
-        async with _held_directory(settings), prepared_database(settings) as dsn:
+        async with (
+            _held_directory(settings),
+            prepared_database(settings) as dsn,
+            reported_alive(settings),
+        ):
             await require_signing_key(settings, dsn)
             await _log_start(settings, dsn, workers)
             with recorded(settings.data_dir, _process(settings, workers)):

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from hansa.doors.serving.listeners import ready_line
-from hansa.doors.serving.service_manager import report_ready
+from hansa.doors.serving.service_manager import answers, report_ready
 from hansa.doors.serving.stop_signals import WORKER_STOP_SECONDS, log_stop, on_stop_signal
 from hansa.doors.serving.worker_forks import ForkedWorker, WorkerForks
 from hansa.doors.shared_metrics import DIRECTORY, forget_process
@@ -16,7 +16,6 @@ from hansa.foundation.plumbing.settings import Settings
 
 PAUSE_SECONDS = 0.2
 READY_PAUSE_SECONDS = 0.05
-READY_TIMEOUT_SECONDS = 5
 
 _log = structlog.get_logger()
 
@@ -69,18 +68,6 @@ async def _stop_worker(worker: ForkedWorker) -> None:
 
 async def _announce(settings: Settings) -> None:
     """Print the ready line once a worker answers."""
-    while not await _answers(settings):  # noqa: ASYNC110
+    while not await answers(settings):  # noqa: ASYNC110
         await asyncio.sleep(READY_PAUSE_SECONDS)
     report_ready(ready_line(settings))
-
-
-async def _answers(settings: Settings) -> bool:
-    try:
-        async with asyncio.timeout(READY_TIMEOUT_SECONDS):
-            reader, writer = await asyncio.open_connection(settings.host, settings.port)
-            writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            answer = await reader.readline()
-            writer.close()
-    except (OSError, TimeoutError):
-        return False
-    return b" 200 " in answer

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -33,6 +33,8 @@ from .values import (
     redirect_schemes,
     roles,
     secret,
+    secret_file,
+    secret_in_file,
     sha256,
     share,
     supply,
@@ -179,6 +181,8 @@ class Settings(FederationSettings, BaseSettings):
     mcp_allowed_origins: Annotated[Words, AfterValidator(origins)] = []
     internal_api_key: Annotated[str, AfterValidator(secret)] | None = None
     metrics_token: Annotated[str, AfterValidator(secret)] | None = None
+    metrics_token_file: Annotated[Path, AfterValidator(secret_file)] | None = None
+    _observer_token: str | None = PrivateAttr(default=None)
 
     otel_exporter_otlp_endpoint: Url | None = None
     otel_traces_sampler_arg: Annotated[str, AfterValidator(fraction)] = "0.01"
@@ -220,6 +224,13 @@ class Settings(FederationSettings, BaseSettings):
             raise ValueError(
                 f"FEDERATION_PORT={self.federation_port!r} is refused: PORT is the same; allowed is another port"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _token_of_observers_is_read(self) -> "Settings":
+        self._observer_token = self.metrics_token
+        if self.metrics_token is None and self.metrics_token_file is not None:
+            self._observer_token = secret_in_file(self.metrics_token_file)
         return self
 
     @model_validator(mode="after")
@@ -292,6 +303,11 @@ class Settings(FederationSettings, BaseSettings):
     def issuer(self) -> str:
         """The issuer part of new DIDs; empty where the registry mints without one."""
         return self.trust_domain if self.did_namespace is None else self.did_namespace
+
+    @property
+    def observer_token(self) -> str | None:
+        """Token that admits observers: METRICS_TOKEN, or the content of the file that METRICS_TOKEN_FILE names."""
+        return self._observer_token
 
     @property
     def database_variable(self) -> str:

@@ -24,6 +24,7 @@ from hansa_verify.licence import kind_of_plan
 
 TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
+SECRET_FILE_MAX_BYTES = 1024
 SECRET_SHORT_BELOW = 32
 """A shorter secret is accepted with a warning: it is within reach of an offline search."""
 
@@ -300,6 +301,25 @@ def secret(value: str) -> str:
     if not SECRET.fullmatch(value):
         raise ValueError("16 to 256 visible ASCII characters, better 32 or more")
     return value
+
+
+def secret_file(value: Path) -> Path:
+    """Return the path unchanged, after the secret in the file was read."""
+    secret_in_file(value)
+    return value
+
+
+def secret_in_file(value: Path) -> str:
+    """Return the secret that the file holds; white space around it does not belong to it."""
+    try:
+        with value.open("rb") as file:
+            content = file.read(SECRET_FILE_MAX_BYTES)
+    except OSError as error:
+        raise ValueError(f"a file that can be read ({error.strerror})") from None
+    text = content.decode("ascii", "replace").strip()
+    if not SECRET.fullmatch(text):
+        raise ValueError("a file with 16 to 256 visible ASCII characters, better 32 or more")
+    return text
 
 
 # Named like their settings, the functions would be hidden by them in the class of the settings.

@@ -1,7 +1,7 @@
 """Callers that observe the registry: its metrics, and the names of its failing jobs.
 
-- METRICS_TOKEN admits its holder, from any address. Without that setting the machine of the registry itself is admitted: a
-  connection from its own address, without a header of a proxy.
+- The token of METRICS_TOKEN or METRICS_TOKEN_FILE admits its holder, from any address. Without a token the machine of the
+  registry itself is admitted: a connection from its own address, without a header of a proxy.
 - The internal key admits in both cases.
 """
 
@@ -24,14 +24,17 @@ HEADERS_OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host",
 @refuses_with(Unauthorized)
 @evaluated_once
 async def observer(request: Request, _: Annotated[Any, Depends(METRICS_SCHEME)]) -> None:
-    """A holder of METRICS_TOKEN or of the internal key, or the machine itself. Raises: Unauthorized."""
+    """A holder of the token or of the internal key, or the machine itself. Raises: Unauthorized."""
     if may_observe(request):
         return
-    if runtime_of(request).settings.metrics_token is None:
+    if runtime_of(request).settings.observer_token is None:
         raise Unauthorized(
-            "Metrics are read from the machine of the registry alone; set METRICS_TOKEN to read them from another one."
+            "Metrics are read from the machine of the registry alone;"
+            " set METRICS_TOKEN or METRICS_TOKEN_FILE to read them from another one."
         )
-    raise Unauthorized("Metrics need the header Authorization: Bearer with the value of METRICS_TOKEN.")
+    raise Unauthorized(
+        "Metrics need the header Authorization: Bearer with the token of METRICS_TOKEN or METRICS_TOKEN_FILE."
+    )
 
 
 async def anyone_or_observer(request: Request, _: Annotated[Any, Depends(METRICS_SCHEME)]) -> bool:
@@ -45,7 +48,7 @@ def may_observe(request: Request) -> bool:
     keys = request.headers.getlist(INTERNAL_KEY_HEADER)
     if len(keys) == 1 and compare_digest(keys[0].encode("latin-1"), runtime.internal_key.encode()):
         return True
-    if (token := runtime.settings.metrics_token) is None:
+    if (token := runtime.settings.observer_token) is None:
         return _is_this_machine(request)
     try:
         return compare_digest(bearer_token(request).encode("latin-1"), token.encode())
