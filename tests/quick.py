@@ -30,6 +30,7 @@ CONVERSATIONS = {
     "organizations": "test_organizations.py",
     "people": "test_accounts.py",
     "reputation": "test_reputation.py",
+    "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }
 """For each room a conversation of a few seconds that meets much of its interface."""

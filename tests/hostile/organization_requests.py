@@ -179,6 +179,77 @@ async def public_organization(stage: "Stage") -> str:
     return slug
 
 
+async def approved_request(stage: "Stage") -> str:
+    """`<organization>/treasury/requests/<id>/retry` of a request that the staged developer has approved, and that was not carried out."""
+    path = await request(stage)
+    await _run(
+        stage,
+        "INSERT INTO organizations_approval (request_id, developer_id) SELECT $1::text::uuid, m.developer_id"
+        " FROM organizations_request r JOIN organizations_member m USING (organization_id)"
+        " WHERE r.id = $1::text::uuid AND m.role = 4 AND m.developer_id <> r.initiator_id",
+        path.rpartition("/")[2],
+    )
+    return f"{path}/retry"
+
+
+async def budget(stage: "Stage") -> str:
+    """`<organization>/treasury/budgets/<id>` of a new budget of a team."""
+    organization_id = (await team(stage)).partition("/")[0]
+    made = await _run(
+        stage,
+        "INSERT INTO treasury_budget (id, organization_id, name, amount, period, team_id, period_start)"
+        " SELECT gen_random_uuid(), $1::text::uuid, 'Travel', 100000000, 'month', id, now()::date"
+        " FROM organizations_team WHERE organization_id = $1::text::uuid RETURNING id",
+        organization_id,
+    )
+    return f"{organization_id}/treasury/budgets/{made}"
+
+
+async def _body_of_budget(stage: "Stage") -> dict[str, Any]:
+    organization_id = (await team(stage)).partition("/")[0]
+    made = await _run(
+        stage, "SELECT id FROM organizations_team WHERE organization_id = $1::text::uuid", organization_id
+    )
+    return {"name": "Travel", "amount": "1", "period": "month", "team_id": str(made)}
+
+
+async def _body_of_payment(stage: "Stage") -> dict[str, Any]:
+    await _funded(stage, await organization(stage))
+    return {"kind": "payment", "receiver_did": stage.payee.did, "amount": "0.001"}
+
+
+async def _body_of_draw(stage: "Stage") -> dict[str, Any]:
+    """The staged agent has a budget of its organization."""
+    organization_id = await organization(stage)
+    await _funded(stage, organization_id)
+    await _run(
+        stage,
+        "UPDATE agents_agent SET organization_id = $1::text::uuid WHERE did = $2",
+        organization_id,
+        stage.agent.did,
+    )
+    await _run(stage, "UPDATE treasury_budget SET deleted_at = now() WHERE deleted_at IS NULL")
+    await _run(
+        stage,
+        "INSERT INTO treasury_budget (id, organization_id, name, amount, period, agent_did, period_start)"
+        " VALUES (gen_random_uuid(), $1::text::uuid, 'Calls', 100000000, 'month', $2, now()::date)",
+        organization_id,
+        stage.agent.did,
+    )
+    return {"amount": "0.001"}
+
+
+async def _funded(stage: "Stage", organization_id: str) -> None:
+    did = await _run(
+        stage,
+        "SELECT treasury_did FROM organizations_organization WHERE id = $1::text::uuid",
+        organization_id,
+    )
+    giver = await (await stage.registry.developer()).agent()
+    given = await giver.transfer(did, "1")
+    assert given.status_code == 200, given.text
+
+
 async def _body_of_founding(_: "Stage") -> dict[str, Any]:
     return {"slug": f"founded-{next(_numbers)}", "name": "Founded"}
 
@@ -251,6 +322,8 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/teams/{team}": team,
     "{organization_id}/members/{developer_id}": member,
     "{organization_id}/invitations/{invitation_id}": invitation,
+    "{organization_id}/treasury/budgets/{budget_id}": budget,
+    "{organization_id}/treasury/requests/{request_id}/retry": approved_request,
     "{organization_id}/treasury/requests/{request_id}": request,
     "/account/organizations/{organization_id}/teams": page_of_teams,
     "/account/organizations/{organization_id}/agents": page_of_agents,
@@ -271,6 +344,11 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     f"POST {ROOT}/teams": _body_of_team,
     f"PATCH {ROOT}/teams/{{team}}": _always(grant="operate"),
     f"POST {ROOT}/agents": _body_of_agent,
+    f"PUT {ROOT}/treasury/rules": _always(tiers=[]),
+    f"POST {ROOT}/treasury/budgets": _body_of_budget,
+    f"PATCH {ROOT}/treasury/budgets/{{budget_id}}": _always(amount="0.5"),
+    f"POST {ROOT}/treasury/requests": _body_of_payment,
+    "POST /api/v1/organizations/treasury/draw": _body_of_draw,
     f"POST {ROOT}/treasury/requests/{{request_id}}/approve": _always(password=PASSWORD),
     f"POST {ROOT}/treasury/requests/{{request_id}}/reject": _always(reason="No."),
 }

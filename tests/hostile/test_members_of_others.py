@@ -27,6 +27,7 @@ NAMING = re.compile(
 
 PAYEES = {
     "target_agent_did", "receiver_did", "recipient_did", "receiver_agent_id", "transfers.receiver_did", "provider_did", "defendant_did",
+    "contract.provider_did",
     "holder_agent_did", "counterparty_did",
 }  # fmt: skip
 """Another agent, whoever owns it."""
@@ -57,6 +58,12 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/organizations/invitations/decline", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
     ("POST /api/v1/organizations/{organization_id}/agents", "did"): "conversations/test_organization_agents.py::test_only_an_own_agent_moves_in_by_an_admin",
     ("POST /api/v1/organizations/{organization_id}/invitations", "team_ids"): "conversations/test_organization_members.py::test_an_invitation_names_teams_of_its_organization_alone",
+    ("POST /api/v1/organizations/{organization_id}/treasury/budgets", "agent_did"): "conversations/test_treasury_budgets.py::test_an_agent_has_one_budget_of_its_own_organization_alone",
+    ("POST /api/v1/organizations/{organization_id}/treasury/budgets", "team_id"): "hostile/test_treasury_rules_evaded.py::test_a_team_or_an_agent_of_another_organization_gets_no_budget",
+    ("PATCH /api/v1/organizations/{organization_id}/treasury/budgets/{budget_id}", "agent_did"): "hostile/test_treasury_rules_evaded.py::test_a_team_or_an_agent_of_another_organization_gets_no_budget",
+    ("PATCH /api/v1/organizations/{organization_id}/treasury/budgets/{budget_id}", "team_id"): "hostile/test_treasury_rules_evaded.py::test_a_team_or_an_agent_of_another_organization_gets_no_budget",
+    ("POST /api/v1/organizations/{organization_id}/treasury/requests", "budget_id"): "hostile/test_treasury_rules_evaded.py::test_the_budget_of_another_organization_pays_nothing",
+    ("POST /api/v1/organizations/{organization_id}/treasury/requests", "contract.approval_id"): "conversations/test_treasury_payments.py::test_a_request_that_is_none_is_refused",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
 }  # fmt: skip
 

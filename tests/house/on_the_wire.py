@@ -125,8 +125,11 @@ _.bound_at
 _.breaker
 _.breaker_open_until
 _.buckets
+_.budget_id
+_.budget_left
 _.budget_remaining
 _.budget_total
+_.budgets
 _.bundle
 _.bundle_pem
 _.bundle_sequence
@@ -605,6 +608,7 @@ _.origins
 _.other_count
 _.otpauth_uri
 _.out
+_.over
 _.own
 _.owned_only
 _.owner
@@ -644,6 +648,7 @@ _.per_day
 _.per_day_max
 _.per_tx_max
 _.per_user
+_.period
 _.permission
 _.permissions
 _.place
@@ -863,6 +868,7 @@ _.source_registry
 _.source_service
 _.spec_version
 _.spend_policy
+_.spent
 _.spent_today
 _.spiffe
 _.spiffe_id
@@ -913,6 +919,7 @@ _.taken_at
 _.target
 _.target_agent_did
 _.task_id
+_.team_id
 _.team_ids
 _.teams
 _.tee_type
@@ -986,6 +993,7 @@ _.txt_name
 _.txt_value
 _.type
 _.unanswered
+_.unapproved_per_day_max
 _.uncollected_since
 _.under_way
 _.unknown

@@ -20,6 +20,7 @@ ROOMS = (
     "auditor",
     "notifications",
     "reputation",
+    "treasury",
     "commerce",
     "enforcement",
     "transfers",

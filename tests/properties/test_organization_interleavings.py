@@ -16,8 +16,9 @@ from hansa.rooms.organizations.founding import NewOrganization, found
 from hansa.rooms.organizations.invitations import acts as invitations
 from hansa.rooms.organizations.invitations import store as invitation_store
 from hansa.rooms.organizations.members.acts import change_member
-from hansa.rooms.organizations.records import Changed
+from hansa.rooms.organizations.records import Acting, Changed
 from hansa.rooms.organizations.requests import acts as requests
+from hansa.rooms.organizations.requests.kinds import kinds_of
 from hansa.rooms.organizations.rules import INVITATION_LIFETIME, Role
 from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
@@ -74,8 +75,15 @@ class Scene:
         )
         return self
 
+    def by(self, who: Developer) -> Acting:
+        return Acting.by(self.registry.runtime, who)
+
     def change(self, who: Developer, member: Developer, role: Role | None) -> UseCase:
-        return lambda tx: change_member(tx, who, self.slug, member.id, role)
+        return lambda tx: change_member(tx, self.by(who), self.slug, member.id, role)
+
+    def approve(self, who: Developer, asked: Any) -> UseCase:
+        kinds = kinds_of(self.registry.runtime)
+        return lambda tx: requests.approve(tx, self.by(who), kinds, self.slug, asked.request.id)
 
     def rotate(self, who: Developer) -> UseCase:
         return lambda tx: agents.rotate_secret(tx, who, self.agent, f"hsk_{next(_numbers)}")
@@ -183,9 +191,7 @@ async def _owner_approves_and_leaves(
     scene: Scene,
 ) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
     asked = await scene.run(scene.change(scene.founder, scene.admin, Role.OWNER))
-
-    def approve(tx: Any) -> Awaitable[Any]:
-        return requests.approve(tx, scene.second, scene.slug, asked.request.id)
+    approve = scene.approve(scene.second, asked)
 
     async def judge(outcomes: Outcomes) -> None:
         approved, _ = outcomes
@@ -200,9 +206,7 @@ async def _two_owners_approve(
     scene: Scene,
 ) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
     asked = await scene.run(scene.change(scene.founder, scene.admin, Role.OWNER))
-
-    def approve(tx: Any) -> Awaitable[Any]:
-        return requests.approve(tx, scene.second, scene.slug, asked.request.id)
+    approve = scene.approve(scene.second, asked)
 
     async def judge(outcomes: Outcomes) -> None:
         assert kinds(outcomes) == ["Reading", errors.RequestEnded.__name__]

@@ -16,6 +16,7 @@ from hansa.rooms import (
     people,
     reputation,
     transfers,
+    treasury,
 )
 
 ASSEMBLY = Assembly(
@@ -31,6 +32,7 @@ ASSEMBLY = Assembly(
         transfers.ROOM,
         enforcement.ROOM,
         commerce.ROOM,
+        treasury.ROOM,
         reputation.ROOM,
         notifications.ROOM,
         auditor.ROOM,

@@ -80,6 +80,10 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "OrganizationMemberRemoved": "A member left the organization of {treasury_did}",
     "OrganizationMemberRoleChanged": "A member of the organization of {treasury_did} has another role",
     "SpendApprovalRequested": "{did} asked its owner to approve {amount} to {receiver}",
+    "TreasuryRequestApproved": "A request of {treasury_did} was approved by a member",
+    "TreasuryRequestCreated": "A member made a request of {treasury_did}",
+    "TreasuryRequestExecuted": "A request of {treasury_did} was carried out",
+    "TreasuryRequestRejected": "A request of {treasury_did} was rejected",
 }
 """Sentences of events that only their parties see."""
 MOVEMENTS: Mapping[str, str] = {

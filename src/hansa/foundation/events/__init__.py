@@ -85,6 +85,10 @@ from hansa.foundation.events.organizations import (
     OrganizationMemberJoined,
     OrganizationMemberRemoved,
     OrganizationMemberRoleChanged,
+    TreasuryRequestApproved,
+    TreasuryRequestCreated,
+    TreasuryRequestExecuted,
+    TreasuryRequestRejected,
 )
 from hansa.foundation.events.people import ConnectionEnded, ConnectionGranted
 from hansa.foundation.events.reputation import (
@@ -171,6 +175,10 @@ __all__ = [
     "TokensTransferred",
     "TokensUnstaked",
     "TransactionFeeCollected",
+    "TreasuryRequestApproved",
+    "TreasuryRequestCreated",
+    "TreasuryRequestExecuted",
+    "TreasuryRequestRejected",
     "UnitsUnwrapped",
     "UnitsWrapped",
     "event_json",

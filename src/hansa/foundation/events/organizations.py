@@ -1,4 +1,4 @@
-"""Facts of organizations. Those about members are private."""
+"""Facts of organizations. Those about members and requests are private."""
 
 from typing import ClassVar
 
@@ -52,3 +52,34 @@ class OrganizationAgentMoved(AgentEvent, frozen=True, rename={"from_": "from"}):
 
     from_: str
     to: str
+
+
+class _RequestEvent(Event, frozen=True):
+    is_private: ClassVar[bool] = True
+
+    organization_id: str
+    treasury_did: str
+    request_id: str
+    kind: str
+    amount: str | None
+    tx_id: int | None
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.treasury_did
+
+
+class TreasuryRequestCreated(_RequestEvent, frozen=True):
+    """A member made a request, which others may have to approve; `amount` is null where it moves no units."""
+
+
+class TreasuryRequestApproved(_RequestEvent, frozen=True):
+    """A member approved a request."""
+
+
+class TreasuryRequestRejected(_RequestEvent, frozen=True):
+    """A member rejected a request, which ended it."""
+
+
+class TreasuryRequestExecuted(_RequestEvent, frozen=True):
+    """A request was carried out; `tx_id` is the transaction that moved units."""

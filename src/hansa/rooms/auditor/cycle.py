@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import audit_checked, audit_status, supply_delta
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import journal, ledger
+from hansa.rooms import journal, ledger, treasury
 
 from . import rules, store
 from .attestations import (
@@ -180,19 +180,22 @@ async def _check(
     accounts = await store.account_gaps(tx, reached.pending)
     stakes = await ledger.stake_gaps(tx)
     escrows = await ledger.escrow_gaps(tx)
+    requests = await treasury.request_gaps(tx, reached.checkpoint.compared.to_tx)
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
         "per_user": rules.BREACH if accounts else rules.SOUND,
         "staked_guard": rules.staked_guard([gap.staked - gap.in_positions for gap in stakes]),
         "escrow": rules.BREACH if escrows else rules.SOUND,
-        "transactions": rules.BREACH if strays else rules.SOUND,
+        # A payment of an organization without its request is a transaction that nobody asked for.
+        "transactions": rules.BREACH if strays or requests else rules.SOUND,
     }
     findings = {
         "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
         "stakes": [f"{gap.did} {gap.staked - gap.in_positions:+d}" for gap in stakes[: store.FINDINGS_MAX]],
         "escrows": [f"{gap.did} {gap.escrow - gap.in_holds:+d}" for gap in escrows[: store.FINDINGS_MAX]],
         "transactions": [str(tx_id) for tx_id in strays],
+        "requests": requests[: store.FINDINGS_MAX],
     }
     return checks, findings
 

@@ -56,6 +56,7 @@ from .search import (
     SearchNotReady,
     SearchQuery,
     discover,
+    notify_changed,
 )
 from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position, set_organization
@@ -140,6 +141,7 @@ __all__ = [
     "names_of_agents",
     "newest_position",
     "note_heartbeat",
+    "notify_changed",
     "other_agents_of_owner",
     "others_state",
     "preview_edit",

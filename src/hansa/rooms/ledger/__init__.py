@@ -94,6 +94,7 @@ from hansa.rooms.ledger.payments import (
     find_payment,
     find_payment_abroad,
     payment_line,
+    referenced,
 )
 from hansa.rooms.ledger.posting import (
     Preview,
@@ -115,12 +116,16 @@ from hansa.rooms.ledger.staking import (
     stake_gaps,
 )
 from hansa.rooms.ledger.statement import (
+    CSV,
     Line,
+    Statement,
     StatementFilter,
+    StatementQuery,
     as_csv,
     latest_counterparties,
     lines_of,
     newest_lines,
+    statement_answer,
 )
 from hansa.rooms.ledger.store import reinstate_accounts, suspend_accounts
 from hansa.rooms.ledger.supply import (
@@ -144,6 +149,7 @@ from hansa.rooms.ledger.wallet_store import Wallet, read_wallet
 __all__ = [
     "ACCOUNTS",
     "BALANCES",
+    "CSV",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
     "OWED",
@@ -195,7 +201,9 @@ __all__ = [
     "Result",
     "SelfTransfer",
     "StakingPolicy",
+    "Statement",
     "StatementFilter",
+    "StatementQuery",
     "SupplyChange",
     "SupplyExhausted",
     "SystemAccountRefused",
@@ -255,6 +263,7 @@ __all__ = [
     "read_portfolio",
     "read_stakes",
     "read_wallet",
+    "referenced",
     "refusals_of",
     "reinstate_accounts",
     "release_hold",
@@ -264,6 +273,7 @@ __all__ = [
     "require_issuable",
     "return_locked",
     "stake_gaps",
+    "statement_answer",
     "stored_receipts",
     "suspend_accounts",
     "thaw_hold",

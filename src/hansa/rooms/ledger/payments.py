@@ -24,6 +24,14 @@ class PaymentMade(msgspec.Struct, frozen=True):
     """Of one to an agent of another registry: the transfer, which both registries know by it."""
 
 
+class Referenced(msgspec.Struct, frozen=True):
+    """Payment with its reference; `amount` in minor units, without the fee."""
+
+    tx_id: int
+    ref: str
+    amount: Minor
+
+
 class PaymentOrder(msgspec.Struct, frozen=True):
     """Payment to be made; `ref` is its reference, `memo` the text in its events and the statement.
 
@@ -64,3 +72,8 @@ async def find_payment_abroad(tx: Tx, tx_id: int) -> PaymentMade | None:
     """Find the committed transfer to an agent of another registry by its transaction, or None."""
     row = await store.payment_abroad(tx, tx_id)
     return None if row is None else PaymentMade(**row)
+
+
+async def referenced(tx: Tx, prefix: str, after_tx: int) -> list[Referenced]:
+    """The payments within this registry above this transaction whose reference begins so."""
+    return [Referenced(**row) for row in await store.referenced(tx, prefix, after_tx)]

@@ -64,6 +64,10 @@ SELECT payer.did AS payer, payee.did AS payee, t.amount, t.fee, t.recorded_at
 FROM ledger_transaction t JOIN ledger_account payer ON payer.id = t.payer_id JOIN ledger_account payee ON payee.id = t.payee_id
 WHERE t.id = $1 AND t.tx_type IN ('transfer', 'capture') AND payer.kind = 'agent' AND payee.kind = 'agent'
 """
+_REFERENCED = """
+SELECT id AS tx_id, ref, amount FROM ledger_transaction
+WHERE id > $2 AND tx_type IN ('transfer', 'capture') AND ref ^@ $1
+"""
 _PAYMENT_ABROAD = """
 SELECT payer.did AS payer, c.counterparty AS payee, c.amount, 0::bigint AS fee, c.decided_at AS recorded_at, c.transfer_id
 FROM ledger_transaction t JOIN ledger_crossing c
@@ -123,6 +127,12 @@ async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
     """Return whether units were issued, or destroyed, under this reference."""
     is_used: bool = await tx.fetchval(_IS_REFERENCE_USED, act, ref)
     return is_used
+
+
+async def referenced(tx: Tx, prefix: str, after_tx: int) -> list[asyncpg.Record]:
+    """Transaction, reference and amount of the payments above a transaction whose reference begins so."""
+    rows: list[asyncpg.Record] = await tx.fetch(_REFERENCED, prefix, after_tx)
+    return rows
 
 
 async def payment(tx: Tx, tx_id: int) -> asyncpg.Record | None:

@@ -45,6 +45,10 @@ from hansa.foundation.events import (
     OrganizationMemberRemoved,
     OrganizationMemberRoleChanged,
     SpendApprovalRequested,
+    TreasuryRequestApproved,
+    TreasuryRequestCreated,
+    TreasuryRequestExecuted,
+    TreasuryRequestRejected,
 )
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
@@ -151,6 +155,10 @@ NOTICES: dict[type[Event], Notice] = {
     OrganizationMemberRemoved: Notice(WebhookEvent.ORGANIZATION_MEMBER_REMOVED),
     OrganizationMemberRoleChanged: Notice(WebhookEvent.ORGANIZATION_MEMBER_ROLE_CHANGED),
     OrganizationAgentMoved: Notice(WebhookEvent.ORGANIZATION_AGENT_MOVED),
+    TreasuryRequestCreated: Notice(WebhookEvent.TREASURY_REQUEST_CREATED),
+    TreasuryRequestApproved: Notice(WebhookEvent.TREASURY_REQUEST_APPROVED),
+    TreasuryRequestRejected: Notice(WebhookEvent.TREASURY_REQUEST_REJECTED),
+    TreasuryRequestExecuted: Notice(WebhookEvent.TREASURY_REQUEST_EXECUTED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }

@@ -1,9 +1,21 @@
-"""Organizations: members, teams, rights at agents, and treasuries."""
+"""Organizations: members, teams, rights at agents, treasuries, and requests that others approve."""
 
+from hansa.rooms.organizations.approvals.rules import Demand, Tier, gives_approval, tier_of
+from hansa.rooms.organizations.approvals.store import replace_tiers, tiers_of
 from hansa.rooms.organizations.audit import acts_of as acts_in
+from hansa.rooms.organizations.audit import record as record_act
 from hansa.rooms.organizations.descriptor import ROOM
 from hansa.rooms.organizations.enforcing import lock_for_enforcement, reinstate, suspend
-from hansa.rooms.organizations.errors import MemberUnknown, OrganizationUnknown, RequestUnknown, TeamUnknown
+from hansa.rooms.organizations.errors import (
+    LimitReached,
+    MemberUnknown,
+    OrganizationNotActive,
+    OrganizationUnknown,
+    OrgRoleRequired,
+    RequestExists,
+    RequestUnknown,
+    TeamUnknown,
+)
 from hansa.rooms.organizations.founding import blockers_of, delete
 from hansa.rooms.organizations.invitations.acts import own_invitations
 from hansa.rooms.organizations.invitations.store import pending as pending_invitations
@@ -13,49 +25,107 @@ from hansa.rooms.organizations.membership_facts import (
     OwnOrganization,
     own_organizations_in,
 )
-from hansa.rooms.organizations.reading import held, own_organizations, profile_of
+from hansa.rooms.organizations.reading import held, lock, own_organizations, profile_of
+from hansa.rooms.organizations.reading import locked as lock_as_member
 from hansa.rooms.organizations.records import (
+    NOTHING,
+    Acting,
+    Actor,
     Done,
     Invitation,
     Member,
+    NewRequest,
     Organization,
+    Outcome,
     OwnInvitation,
+    Request,
     Shown,
     Team,
 )
-from hansa.rooms.organizations.rules import Role
-from hansa.rooms.organizations.schemas import OrganizationDeletedOut
+from hansa.rooms.organizations.repeating import ACCEPTED, Sent, answer_of, status_of
+from hansa.rooms.organizations.requests.acts import ask, end_executing
+from hansa.rooms.organizations.requests.kinds import REQUEST_KINDS, RequestKind, demands_of_control
+from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
+from hansa.rooms.organizations.requests.store import paid_requests
+from hansa.rooms.organizations.requests.tally import Reading
+from hansa.rooms.organizations.rules import Role, require_role, require_room
+from hansa.rooms.organizations.schemas import OrganizationDeletedOut, TreasuryBalancesOut
+from hansa.rooms.organizations.teams.naming import (
+    approvers_named,
+    is_member_of,
+    members_of_teams,
+    require_team,
+)
 from hansa.rooms.organizations.teams.store import teams_of as teams_in
 
 __all__ = [
+    "ACCEPTED",
+    "NOTHING",
     "OWN_ORGANIZATIONS",
+    "REQUEST_KINDS",
     "ROOM",
+    "WAITS",
+    "Acting",
+    "Actor",
+    "Demand",
     "Done",
     "Invitation",
+    "LimitReached",
     "Member",
     "MemberUnknown",
+    "NewRequest",
+    "OrgRoleRequired",
     "Organization",
     "OrganizationDeletedOut",
+    "OrganizationNotActive",
+    "OrganizationRequestOut",
     "OrganizationUnknown",
+    "Outcome",
     "OwnInvitation",
     "OwnOrganization",
+    "Reading",
+    "Request",
+    "RequestExists",
+    "RequestKind",
     "RequestUnknown",
     "Role",
+    "Sent",
     "Shown",
     "Team",
     "TeamUnknown",
+    "Tier",
+    "TreasuryBalancesOut",
     "acts_in",
+    "answer_of",
+    "approvers_named",
+    "ask",
     "blockers_of",
     "delete",
+    "demands_of_control",
+    "end_executing",
+    "gives_approval",
     "held",
+    "is_member_of",
+    "lock",
+    "lock_as_member",
     "lock_for_enforcement",
     "members_in",
+    "members_of_teams",
     "own_invitations",
     "own_organizations",
     "own_organizations_in",
+    "paid_requests",
     "pending_invitations",
     "profile_of",
+    "record_act",
     "reinstate",
+    "replace_tiers",
+    "require_role",
+    "require_room",
+    "require_team",
+    "status_of",
     "suspend",
     "teams_in",
+    "tier_of",
+    "tiers_of",
 ]

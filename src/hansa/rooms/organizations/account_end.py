@@ -7,6 +7,7 @@ from hansa.rooms import people
 from . import store
 from .errors import LastOwner
 from .invitations import store as invitations
+from .requests import store as requests
 
 
 async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
@@ -28,7 +29,9 @@ async def _end(tx: Tx, developer_id: int) -> None:
 
 
 async def _erase(tx: Tx, developer_id: int) -> None:
-    await invitations.forget_address(tx, await people.address_of(tx, developer_id))
+    address = await people.address_of(tx, developer_id)
+    await invitations.forget_address(tx, address)
+    await requests.forget_address(tx, address)
 
 
 ACCOUNT_END_OF_MEMBERSHIPS = AccountEnd(end=_end, erase=_erase, beside_agents=_blockers)

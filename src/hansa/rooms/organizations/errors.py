@@ -89,6 +89,29 @@ class TeamExists(Conflict):
     sentence = "The organization has a team with this slug."
 
 
+class OwnersDecide(Conflict):
+    """The organization has got other owners, of whom more than half must agree to a further one."""
+
+    code = "OWNERS_DECIDE"
+    sentence = "The organization has other owners by now, of whom more than half must agree; ask for the change anew."
+
+
+class GrantMissing(Conflict):
+    """The membership would give a right to approve, which others of the organization have not approved."""
+
+    code = "GRANT_MISSING"
+    sentence = "By the present rules of the treasury the membership gives a right to approve, which others must grant first."
+    remedy = "Ask the organization for a new invitation."
+
+
+class TeamInRules(Conflict):
+    """A tier of the rules names the team as its approvers."""
+
+    code = "TEAM_IN_RULES"
+    sentence = "The rules of the treasury name the members of this team as approvers."
+    remedy = "Change the rules of the treasury first."
+
+
 class AlreadyMember(Conflict):
     """The developer is a member of the organization."""
 
@@ -129,7 +152,39 @@ class OwnApproval(Forbidden):
     """The initiator of a request, and the developer whom it concerns, do not approve it."""
 
     code = "OWN_REQUEST"
-    sentence = "You started this request, or it concerns you, so another owner must approve it."
+    sentence = "You started this request, or it concerns you, so others must decide on it."
+
+
+class NotAnApprover(Forbidden):
+    """The rules name other members as approvers of this request."""
+
+    code = "NOT_AN_APPROVER"
+    sentence = "The rules of the treasury name other members as approvers of this request."
+    remedy = "Ask an approver of the request; its tier names the role or the team."
+
+
+class ApprovalsMissing(Conflict):
+    """The request has fewer approvals than it needs."""
+
+    code = "APPROVALS_MISSING"
+    sentence = "The request has fewer approvals than it needs."
+    remedy = "Ask the approvers of the request."
+
+
+class RequestDelayed(Conflict):
+    """There are fewer approvers than the rules demand; the request is carried out at `executes_at`."""
+
+    code = "REQUEST_DELAYED"
+    sentence = "There are fewer approvers than the rules demand, so the request is carried out after a delay."
+    remedy = "Wait until `executes_at`."
+
+
+class InitiatorWithoutRole(Conflict):
+    """The initiator of the request does not have the role any more that the request took."""
+
+    code = "INITIATOR_WITHOUT_ROLE"
+    sentence = "The initiator of the request does not have the role any more that it took."
+    remedy = "Cancel the request and make it anew."
 
 
 class OwnersTooFew(Conflict):

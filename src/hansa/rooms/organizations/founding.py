@@ -14,6 +14,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, catalogue, journal, ledger, people
 
 from . import audit, reading, rules, store
+from .approvals import store as approvals
 from .errors import OrganizationBlocked, SlugTaken
 from .invitations import store as invitations
 from .records import Organization, Shown
@@ -97,6 +98,7 @@ async def delete(tx: Tx, developer: Developer, key: str, require_unbound: agents
     await audit.record(tx, organization.id, developer, "organization.delete", organization.slug)
     await invitations.revoke_all(tx, organization.id)
     await requests.cancel_all(tx, organization.id)
+    await approvals.replace_tiers(tx, organization.id, ())
     await teams.delete_all(tx, organization.id)
     await store.leave_all(tx, organization.id)
     await store.set_status(tx, organization.id, "deleted")
@@ -115,6 +117,9 @@ async def blockers_of(tx: Tx, organization: Organization) -> list[dict[str, Any]
         if amount:
             detail = "Empty the treasury."
             found.append({"kind": kind, "agent_did": did, "amount": format_amount(amount), "detail": detail})
+    if executing := await requests.executing_of(tx, organization.id):
+        detail = "Wait until the other registry has decided."
+        found.append({"kind": "request", "agent_did": did, "amount": str(executing), "detail": detail})
     return found
 
 

@@ -11,7 +11,7 @@ from hansa.rooms import agents, journal
 
 from . import audit, rules, store
 from .errors import AlreadyMember, LastOwner, MemberUnknown
-from .records import Changed, Organization
+from .records import Actor, Changed, Organization
 from .rules import Role
 
 
@@ -30,7 +30,7 @@ async def join(tx: Tx, developer: Developer, organization: Organization, role: R
 
 
 async def apply_change(
-    tx: Tx, actor: Developer, organization: Organization, member_id: int, role: Role | None
+    tx: Tx, actor: Developer | Actor, organization: Organization, member_id: int, role: Role | None
 ) -> Changed:
     """Write the role of a member of a locked organization, or end the membership. Raises: MemberUnknown, LastOwner, LimitReached."""
     present = await store.role_of(tx, organization.id, member_id)

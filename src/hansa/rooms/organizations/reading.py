@@ -42,6 +42,14 @@ async def locked_in_any_status(tx: Tx, key: str, developer_id: int, role: Role) 
     return _required(await store.find(tx, as_key(key), developer_id, lock=True), role)
 
 
+async def lock(tx: Tx, organization_id: UUID) -> Organization:
+    """An organization that exists, in any status, locked until the transaction ends."""
+    found = await store.find(tx, organization_id, None, lock=True)
+    if found is None:
+        raise OrganizationUnknown
+    return found
+
+
 async def own_organizations(tx: Tx, developer_id: int, *, limit: int, offset: int) -> tuple[list[Shown], int]:
     """A page of the developer's organizations, the oldest first, and how many there are."""
     found, total = await store.of_developer(tx, developer_id, limit=limit, offset=offset)

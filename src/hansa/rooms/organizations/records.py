@@ -6,6 +6,11 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.money import Minor
+
+from .approvals.rules import Demand
 from .rules import Role
 
 
@@ -97,8 +102,48 @@ class Approval(msgspec.Struct, frozen=True):
     at: datetime
 
 
+class Actor(msgspec.Struct, frozen=True):
+    """Developer who acts, with the credential: a session, `api-key:<id>`, or `delay` for the job that carries out a delayed request."""
+
+    id: int
+    session: str
+
+
+class Acting(msgspec.Struct, frozen=True):
+    """Developer who acts, and the process in which."""
+
+    runtime: Runtime
+    actor: Actor
+
+    @classmethod
+    def by(cls, runtime: Runtime, developer: Developer) -> "Acting":
+        """The act of a developer with the credential of a request."""
+        return cls(runtime, Actor(developer.id, developer.session))
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """Result of a request: a ledger transaction, a transfer to another registry or a contract. `is_decided`: the units have arrived."""
+
+    tx_id: int | None = None
+    transfer_id: UUID | None = None
+    contract_id: int | None = None
+    is_decided: bool = True
+
+
+NOTHING = Outcome()
+
+
+class NewRequest(msgspec.Struct, frozen=True):
+    """Request that a member makes; `amount` in minor units, where it moves units."""
+
+    body: dict[str, Any]
+    amount: Minor | None = None
+    note: str | None = None
+    concerned_id: int | None = None
+
+
 class Request(msgspec.Struct, frozen=True):
-    """A request that others must approve before it is carried out."""
+    """A request that others must approve before it is carried out; `demands` are those of the moment at which it was made."""
 
     id: UUID
     kind: str
@@ -109,7 +154,23 @@ class Request(msgspec.Struct, frozen=True):
     created_at: datetime
     expires_at: datetime
     reason: str | None
+    amount: Minor | None = None
+    note: str | None = None
+    demands: tuple[Demand, ...] = ()
+    approvals_needed: int = 0
+    executes_at: datetime | None = None
+    tx_id: int | None = None
+    transfer_id: UUID | None = None
+    contract_id: int | None = None
     approvals: tuple[Approval, ...] = ()
+
+
+class PaidRequest(msgspec.Struct, frozen=True):
+    """Request that moved units within this registry, with its transaction in the ledger."""
+
+    request_id: UUID
+    tx_id: int
+    amount: Minor | None
 
 
 class Done(msgspec.Struct, frozen=True):

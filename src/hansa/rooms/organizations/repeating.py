@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
+from hansa.foundation.plumbing.process.runtime import Runtime, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting
 from hansa.foundation.plumbing.web.idempotency import (
@@ -20,13 +21,23 @@ from hansa.foundation.plumbing.web.idempotency import (
 )
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
 
+from .records import Acting
+
+DONE, ACCEPTED = 200, 202
+
 
 class Repeating(msgspec.Struct, frozen=True):
-    """Sender, path and key of a request."""
+    """Sender, path and key of a request, and the process that serves it."""
 
+    runtime: Runtime
     developer: Developer
     path: str
     key: str | None
+
+    @property
+    def acting(self) -> Acting:
+        """The sender, as acts record it."""
+        return Acting.by(self.runtime, self.developer)
 
     async def answer(
         self,
@@ -54,7 +65,19 @@ async def _repeating(
     developer: Annotated[Developer, developer_acting("orgs:write")],
     key: IdempotencyKey = None,
 ) -> Repeating:
-    return Repeating(developer, request.url.path, key)
+    return Repeating(runtime_of(request), developer, request.url.path, key)
+
+
+def status_of(answer: bytes | memoryview | str, done: int = DONE) -> int:
+    """The status of an answer: 202 where it is a request that waits, else that of the act that is done."""
+    members = msgspec.json.decode(answer)
+    return ACCEPTED if "request_id" in members and members["status"] == "PENDING" else done
+
+
+def answer_of(answer: BaseModel) -> Response:
+    """The response of an act that is done (200), or of its request, which waits for approvals (202)."""
+    text = answer.model_dump_json(by_alias=True)
+    return Response(text, status_of(text), media_type="application/json")
 
 
 Sent = Annotated[Repeating, Depends(_repeating)]

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import (
@@ -38,7 +38,8 @@ from .invitations import router as invitations_router
 from .members import router as members_router
 from .reading import own_organizations, profile_of
 from .repeating import Sent
-from .requests import router as requests_router
+from .requests.kinds import kinds_of
+from .requests.routes import router as requests_router
 from .schemas import (
     OrganizationActOut,
     OrganizationChangesIn,
@@ -174,9 +175,14 @@ async def delete_organization(
 @router.get(
     "/organizations/{organization_id}/summary", responses=problems(Unauthorized, OrganizationUnknown, Invalid)
 )
-async def read_summary(organization_id: Key, developer: ReadingDeveloper, db: Db) -> OrganizationSummaryOut:
+async def read_summary(
+    organization_id: Key, developer: ReadingDeveloper, db: Db, http: Request
+) -> OrganizationSummaryOut:
     """Counts, balances of the treasury and requests that wait for the caller."""
-    return OrganizationSummaryOut.of(await db.read(lambda tx: summary_of(tx, developer, organization_id)))
+    kinds = kinds_of(runtime_of(http))
+    return OrganizationSummaryOut.of(
+        await db.read(lambda tx: summary_of(tx, kinds, developer, organization_id))
+    )
 
 
 @router.get(

@@ -17,6 +17,7 @@ INVITATIONS_OF_ADDRESS_A_DAY = 5
 PENDING_REQUESTS_MAX = 100
 INVITATION_LIFETIME = timedelta(days=7)
 REQUEST_LIFETIME = timedelta(days=7)
+REQUEST_DELAY = timedelta(hours=24)
 
 _SLUG = re.compile(SLUG, re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)

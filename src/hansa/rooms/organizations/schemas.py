@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.request_body import RequestBody
+from hansa.rooms.ledger import Balance
 
 from . import rules
 from .records import Done, Shown
@@ -98,6 +99,14 @@ class TreasuryBalancesOut(LazyModel):
     staked: str
     escrow: str
 
+    @classmethod
+    def of(cls, held: Balance) -> "TreasuryBalancesOut":
+        return cls(
+            liquid=format_amount(held.liquid),
+            staked=format_amount(held.staked),
+            escrow=format_amount(held.escrow),
+        )
+
 
 class OrganizationSummaryOut(LazyModel):
     """An organization at a glance."""
@@ -110,14 +119,10 @@ class OrganizationSummaryOut(LazyModel):
 
     @classmethod
     def of(cls, summary: Summary) -> "OrganizationSummaryOut":
-        counts, held = summary.counts, summary.balance
+        counts = summary.counts
         return cls(
             counts=OrganizationCountsOut(members=counts.members, agents=counts.agents, teams=counts.teams),
-            balances=TreasuryBalancesOut(
-                liquid=format_amount(held.liquid),
-                staked=format_amount(held.staked),
-                escrow=format_amount(held.escrow),
-            ),
+            balances=TreasuryBalancesOut.of(summary.balance),
             waiting_for_me=[OrganizationRequestOut.of(one) for one in summary.waiting],
         )
 

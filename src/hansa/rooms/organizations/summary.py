@@ -1,6 +1,6 @@
 """An organization at a glance, and what was done in it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -11,10 +11,9 @@ from hansa.rooms import ledger
 from . import audit, reading
 from .records import Counts, Done
 from .requests import store as requests
-from .requests.needed import Reading, with_needed
+from .requests.kinds import RequestKind
+from .requests.tally import Reading, read
 from .rules import Role
-
-WAITING_SHOWN = 100
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -25,14 +24,12 @@ class Summary(msgspec.Struct, frozen=True):
     waiting: Sequence[Reading]
 
 
-async def summary_of(tx: Tx, developer: Developer, key: str) -> Summary:
+async def summary_of(tx: Tx, kinds: Mapping[str, RequestKind], developer: Developer, key: str) -> Summary:
     """Raises: OrganizationUnknown."""
     organization = await reading.held(tx, key, developer.id, Role.VIEWER)
     (shown,) = await reading.with_counts(tx, [organization])
-    waiting: Sequence[Reading] = ()
-    if organization.role is Role.OWNER:
-        found = await requests.waiting_for(tx, organization.id, developer.id, limit=WAITING_SHOWN)
-        waiting = await with_needed(tx, organization.id, found)
+    found = await requests.waiting_for(tx, organization.id, developer.id)
+    waiting = [one for one in await read(tx, organization, kinds, found) if developer.id in one.eligible]
     return Summary(shown.counts, await ledger.balance_of(tx, organization.treasury_did), waiting)
 
 

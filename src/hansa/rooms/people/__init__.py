@@ -93,7 +93,7 @@ from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
 from .schemas import AcceptTermsIn, Email, ProfileOut, RegistrationIn
 from .sessions import Client, end_all, end_one_if_open, open_ones
-from .store import REGISTERED_AT, TERMS_ACCEPTED, Administrator, names_of
+from .store import REGISTERED_AT, TERMS_ACCEPTED, Administrator, addresses_of, names_of
 from .two_factor import (
     CodeWrong,
     DisableIn,
@@ -171,6 +171,7 @@ __all__ = [
     "accept_terms",
     "access_of",
     "address_of",
+    "addresses_of",
     "admit_administrator",
     "admit_recovery",
     "admit_registration",

@@ -208,6 +208,15 @@ async def names_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:
     return {row["id"]: row["name"] for row in rows}
 
 
+async def addresses_of(tx: Tx, developer_ids: Sequence[int]) -> dict[int, str]:
+    """E-mail addresses in lower case by developer; closed accounts are left out."""
+    rows = await tx.fetch(
+        "SELECT id, lower(email) AS email FROM people_developer WHERE id = ANY($1) AND closed_at IS NULL",
+        list(developer_ids),
+    )
+    return {row["id"]: row["email"] for row in rows}
+
+
 async def add_verification_link(tx: Tx, developer_id: int, token_hash: bytes, lifetime_hours: int) -> None:
     await tx.execute(
         "INSERT INTO people_verification_link (token_hash, developer_id, expires_at)"

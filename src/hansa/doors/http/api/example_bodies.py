@@ -162,6 +162,14 @@ BODIES: dict[str, Any] = {
     **REGISTRY_CARD_BODIES,
     **WELL_KNOWN_BODIES,
     # Of some, one member excludes or requires another.
+    "TreasuryRequestIn": {
+        "kind": "payment",
+        "receiver_did": PAYEE,
+        "amount": "12.5",
+        "message": "Manual, part 2",
+        "note": "Invoice 7",
+    },
+    "TreasuryBudgetIn": {"name": "Calls", "amount": "50", "period": "month", "agent_did": DID},
     "OAuthTokenForm": {
         "grant_type": "client_credentials",
         "client_id": "agent-0f8fad5bd9cb469f",

@@ -7,7 +7,7 @@ from .query import LOCAL_ORIGIN, Discovery, Explanation, Facets, FoundCard, Sear
 from .response_cache import SEARCH_ANSWERS, Answers
 from .routes import Search, router
 from .searcher import SEARCHER, Searcher
-from .store import CARDS_CHANGED
+from .store import CARDS_CHANGED, notify_changed
 from .writes import CardWrites
 
 __all__ = [
@@ -27,5 +27,6 @@ __all__ = [
     "SearchQuery",
     "Searcher",
     "discover",
+    "notify_changed",
     "router",
 ]

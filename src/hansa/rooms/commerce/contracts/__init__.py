@@ -9,7 +9,12 @@ from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
 from hansa.rooms.commerce.contracts.errors import (
     ContractUnknown,
     DeadlinePassed,
+    FundedAcross,
     PageLinkInvalid,
+    ProviderUnknown,
+    SelfContract,
+    TermsInvalid,
+    TooManyProposals,
     WrongState,
 )
 from hansa.rooms.commerce.contracts.evidence import read_attested_contract
@@ -29,6 +34,7 @@ from hansa.rooms.commerce.contracts.payment_store import (
     rulings_about,
     surplus_of,
 )
+from hansa.rooms.commerce.contracts.propose import Proposal, propose
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
@@ -69,11 +75,17 @@ __all__ = [
     "ContractShown",
     "ContractUnknown",
     "DeadlinePassed",
+    "FundedAcross",
     "Listed",
     "PageLinkInvalid",
+    "Proposal",
+    "ProviderUnknown",
     "ProxyIn",
+    "SelfContract",
     "Status",
     "SubmissionIn",
+    "TermsInvalid",
+    "TooManyProposals",
     "WrongState",
     "accept",
     "attestations_state",
@@ -95,6 +107,7 @@ __all__ = [
     "paid_by",
     "paid_by_transfers",
     "parties_of",
+    "propose",
     "public_contracts_of",
     "read_attested_contract",
     "read_by_ticket",

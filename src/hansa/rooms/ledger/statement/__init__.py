@@ -2,6 +2,19 @@
 
 from .reading import as_csv, latest_counterparties, lines_of, newest_lines
 from .records import Line, StatementFilter
-from .routes import router
+from .routes import CSV, router, statement_answer
+from .schemas import Statement, StatementQuery
 
-__all__ = ["Line", "StatementFilter", "as_csv", "latest_counterparties", "lines_of", "newest_lines", "router"]
+__all__ = [
+    "CSV",
+    "Line",
+    "Statement",
+    "StatementFilter",
+    "StatementQuery",
+    "as_csv",
+    "latest_counterparties",
+    "lines_of",
+    "newest_lines",
+    "router",
+    "statement_answer",
+]

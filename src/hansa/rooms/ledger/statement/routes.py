@@ -15,6 +15,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms.ledger.book import Book
 
 from . import reading
+from .records import Line
 from .schemas import FeeConfig, Fees, Statement, StatementQuery
 
 CSV = "text/csv"
@@ -40,9 +41,16 @@ async def read_own_transactions(
     """The calling agent's transactions, newest first; as CSV with `format=csv` or `Accept: text/csv`."""
     statement_filter = query.statement_filter()
     lines, total = await db.read(lambda tx: reading.lines_of(tx, agent.did, statement_filter))
+    return statement_answer(query, accept, lines, total, currency=settings.settlement_currency)
+
+
+def statement_answer(
+    query: StatementQuery, accept: str, lines: list[Line], total: int, *, currency: str
+) -> Statement | Response:
+    """The page as JSON, or as CSV where the query or the Accept header asks for it."""
     if query.format == "csv" or (query.format is None and accept.startswith(CSV)):
         return Response(reading.as_csv(lines), media_type=CSV)
-    return Statement.of(lines, total, statement_filter, settings.settlement_currency)
+    return Statement.of(lines, total, query.statement_filter(), currency)
 
 
 @router.get(

@@ -65,6 +65,10 @@ class WebhookEvent(StrEnum):
     ORGANIZATION_AGENT_MOVED = "organization.agent_moved"
     PAYMENT_SETTLED = "payment.settled"
     PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
+    TREASURY_REQUEST_CREATED = "treasury.request_created"
+    TREASURY_REQUEST_APPROVED = "treasury.request_approved"
+    TREASURY_REQUEST_REJECTED = "treasury.request_rejected"
+    TREASURY_REQUEST_EXECUTED = "treasury.request_executed"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
     TEST = "webhook.test"
 

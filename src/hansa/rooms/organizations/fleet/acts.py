@@ -4,13 +4,14 @@ from hansa.foundation.events import OrganizationAgentMoved
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.rights import Right
-from hansa.rooms import agents, journal, ledger
+from hansa.rooms import agents, journal
 from hansa.rooms.organizations import audit, reading, rules
-from hansa.rooms.organizations.errors import RequestUnknown
-from hansa.rooms.organizations.requests import store as requests
-from hansa.rooms.organizations.requests.needed import RELEASE, Reading, with_needed
+from hansa.rooms.organizations.records import Acting, NewRequest
+from hansa.rooms.organizations.requests.acts import ask
+from hansa.rooms.organizations.requests.tally import Reading
 from hansa.rooms.organizations.rules import Role
-from hansa.rooms.organizations.teams import store as teams
+
+from .releasing import RELEASE
 
 SECRETS = "agents:secrets"
 """Scope of an API key that gives an agent away."""
@@ -45,30 +46,14 @@ async def take_in(
     return await agents.own_agent(tx, developer.id, did, Right.READ)
 
 
-async def release(
-    tx: Tx, developer: Developer, key: str, did: str, require_unbound: agents.RequireUnbound
-) -> Reading:
-    """Give an agent with an empty account to the owner who asks; without tiers of approvals the request is carried out at once.
+async def release(tx: Tx, acting: Acting, key: str, did: str) -> Reading:
+    """Ask that an agent with an empty account goes to the owner who asks; without tiers of approvals it goes at once.
 
-    Raises: ScopeMissing, OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, LimitReached, AccountHoldsUnits, CrossingPending, and as
-    `agents.move_to_developer`.
+    Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, agents.AgentUnknown, RequestExists, LimitReached, and where
+    it goes at once AccountHoldsUnits, CrossingPending and as `agents.move_to_developer`.
     """
-    developer.require(SECRETS)
-    organization = await reading.locked(tx, key, developer.id, Role.OWNER)
-    await agents.move_to_developer(tx, did, organization.id, developer.id, require_unbound)
-    await ledger.require_empty(tx, did)
-    await teams.forget_agent(tx, did)
-    body = {"did": did, "developer_id": developer.id}
-    request = await requests.insert(
-        tx, organization.id, RELEASE, body, concerned_id=None, initiator_id=developer.id
-    )
-    await requests.end(tx, request.id, "EXECUTED")
-    await audit.record(tx, organization.id, developer, "agent.release", did)
-    moved = OrganizationAgentMoved(
-        did, from_=f"organization:{organization.id}", to=f"developer:{developer.id}"
-    )
-    await journal.append(tx, moved)
-    found = await requests.find(tx, organization.id, request.id)
-    if found is None:
-        raise RequestUnknown
-    return (await with_needed(tx, organization.id, [found]))[0]
+    organization = await reading.locked(tx, key, acting.actor.id, Role.OWNER)
+    if not await agents.is_of_organization(tx, did, organization.id):
+        raise agents.AgentUnknown("The organization has no agent with this DID.")
+    body = {"did": did, "developer_id": acting.actor.id}
+    return await ask(tx, acting, organization, RELEASE, NewRequest(body))

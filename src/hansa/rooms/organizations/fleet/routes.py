@@ -21,12 +21,13 @@ from hansa.rooms.organizations.errors import (
     OrganizationNotActive,
     OrganizationUnknown,
     OrgRoleRequired,
+    RequestExists,
 )
-from hansa.rooms.organizations.repeating import Sent
-from hansa.rooms.organizations.requests.schemas import OrganizationRequestOut
+from hansa.rooms.organizations.repeating import Sent, status_of
+from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
 from hansa.rooms.organizations.rules import AGENTS_MAX
 
-from .acts import agents_of, release, take_in
+from .acts import SECRETS, agents_of, release, take_in
 
 OFFSET_MAX = 2**31 - 1
 
@@ -104,7 +105,8 @@ async def take_agent_in(
 @router.post(
     "/{did}/release",
     response_model=OrganizationRequestOut,
-    responses=problems(
+    responses=WAITS
+    | problems(
         Unauthorized,
         KeyReused,
         KeyInProgress,
@@ -113,6 +115,7 @@ async def take_agent_in(
         OrganizationNotActive,
         OrgRoleRequired,
         LimitReached,
+        RequestExists,
         agents.AgentUnknown,
         agents.AgentSuspended,
         ledger.AccountHoldsUnits,
@@ -121,16 +124,17 @@ async def take_agent_in(
         Invalid,
     ),
 )
-async def release_agent(
-    organization_id: Key, did: Did, sent: Sent, db: catalogue.CardWrites, require_unbound: Unbound
-) -> Response:
-    """Give an agent with an empty account to the owner who asks. Its secret, tokens, capabilities and wallets end.
+async def release_agent(organization_id: Key, did: Did, sent: Sent, db: catalogue.CardWrites) -> Response:
+    """Give an agent with an empty account to the owner who asks, at once or after the approvals of the highest tier.
 
-    An API key needs `agents:secrets` as well.
+    Its secret, tokens, capabilities and wallets end. An API key needs `agents:secrets` as well.
     """
+    sent.developer.require(SECRETS)
 
     async def released(tx: Tx) -> OrganizationRequestOut:
-        request = await release(tx, sent.developer, organization_id, did, require_unbound)
+        request = await release(tx, sent.acting, organization_id, did)
         return OrganizationRequestOut.of(request)
 
-    return await sent.answer(db, released)
+    answer = await sent.answer(db, released)
+    answer.status_code = status_of(answer.body)
+    return answer

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting, developer_holding
@@ -15,16 +15,20 @@ from hansa.foundation.values.errors import Invalid, QuotaReached, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms.organizations.errors import (
     AlreadyMember,
+    GrantMissing,
     InvitationForAnother,
     InvitationUnknown,
     LimitReached,
     OrganizationNotActive,
     OrganizationUnknown,
     OrgRoleRequired,
+    RequestExists,
     SessionRequired,
     TeamUnknown,
 )
-from hansa.rooms.organizations.repeating import Sent
+from hansa.rooms.organizations.repeating import Sent, status_of
+from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
+from hansa.rooms.organizations.requests.tally import Reading
 from hansa.rooms.organizations.rules import Role
 from hansa.rooms.organizations.schemas import OrganizationDeletedOut, OrganizationOut
 
@@ -39,6 +43,7 @@ from .schemas import (
 
 PAGE_MAX = 100
 OFFSET_MAX = 2**31 - 1
+CREATED = 201
 
 router = APIRouter(
     prefix="/organizations/{organization_id}/invitations", tags=["organizations"], route_class=GuardedRoute
@@ -65,6 +70,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
         InvitationUnknown,
         InvitationForAnother,
         OrganizationNotActive,
+        GrantMissing,
         LimitReached,
         AlreadyMember,
         Invalid,
@@ -119,7 +125,8 @@ async def read_own_invitations(
     "",
     status_code=201,
     response_model=InvitedOut,
-    responses=problems(
+    responses=WAITS
+    | problems(
         Unauthorized,
         KeyReused,
         KeyInProgress,
@@ -127,36 +134,35 @@ async def read_own_invitations(
         OrganizationNotActive,
         OrgRoleRequired,
         TeamUnknown,
+        RequestExists,
+        LimitReached,
         QuotaReached,
         Invalid,
         BodyInvalid,
     ),
 )
 async def send_invitation(
-    organization_id: Key,
-    body: OrganizationInvitationIn,
-    sent: Sent,
-    *,
-    db: Db,
-    seal: Sealing,
-    config: Config,
+    organization_id: Key, body: OrganizationInvitationIn, sent: Sent, db: Db
 ) -> Response:
-    """Invite an address by mail. A pending invitation of the address ends."""
+    """Invite an address by mail. A pending invitation of the address ends.
 
-    async def invited(tx: Tx) -> InvitedOut:
-        invitation = await invite(
+    A place that gives a right to approve needs the approvals of the highest tier; the mail is sent afterwards.
+    """
+
+    async def invited(tx: Tx) -> InvitedOut | OrganizationRequestOut:
+        made = await invite(
             tx,
-            seal,
-            sent.developer,
+            sent.acting,
             organization_id,
             email=body.email.lower(),
             role=Role.named(body.role),
             team_ids=body.team_ids,
-            base_url=config.base_url,
         )
-        return InvitedOut.of(invitation)
+        return OrganizationRequestOut.of(made) if isinstance(made, Reading) else InvitedOut.of(made)
 
-    return await sent.answer(db, invited, body, status=201)
+    answer = await sent.answer(db, invited, body)
+    answer.status_code = status_of(answer.body, CREATED)
+    return answer
 
 
 @router.get("", responses=problems(Unauthorized, OrganizationUnknown, OrgRoleRequired, Invalid))

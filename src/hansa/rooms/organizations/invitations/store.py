@@ -24,8 +24,8 @@ WHERE organization_id = $1 AND email = $2 AND status = 'pending'
 
 _INSERT = f"""
 INSERT INTO organizations_invitation AS i
-  (id, organization_id, email, role, team_ids, token_sha256, invited_by, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8) RETURNING {_COLUMNS}
+  (id, organization_id, email, role, team_ids, token_sha256, invited_by, expires_at, request_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8, $9) RETURNING {_COLUMNS}
 """  # noqa: S608
 
 _LOCK_COUNTED = "SELECT pg_advisory_xact_lock(hashtextextended('organizations: invitations ' || $1, 0))"
@@ -59,7 +59,7 @@ _PAGE_OF_ADDRESS = with_total(
 )
 
 _FIND = """
-SELECT id, organization_id, email, role, team_ids, invited_by FROM organizations_invitation
+SELECT id, organization_id, email, role, team_ids, invited_by, request_id FROM organizations_invitation
 WHERE token_sha256 = $1 AND status = 'pending' AND expires_at > clock_timestamp()
 """
 
@@ -88,6 +88,7 @@ class Answerable(msgspec.Struct, frozen=True):
     role: Role
     team_ids: tuple[UUID, ...]
     invited_by: int
+    request_id: UUID | None
 
 
 class OfADay(msgspec.Struct, frozen=True):
@@ -117,11 +118,21 @@ async def insert(
     token_sha256: bytes,
     invited_by: int,
     lifetime: timedelta,
+    request_id: UUID | None = None,
 ) -> Invitation:
     """Write an invitation in place of the pending one of the address."""
     await tx.execute(_REPLACE, organization_id, email)
     row = await tx.fetchrow(
-        _INSERT, uuid4(), organization_id, email, role, list(team_ids), token_sha256, invited_by, lifetime
+        _INSERT,
+        uuid4(),
+        organization_id,
+        email,
+        role,
+        list(team_ids),
+        token_sha256,
+        invited_by,
+        lifetime,
+        request_id,
     )
     assert row is not None
     return _invitation(row)

@@ -8,12 +8,14 @@ from uuid import UUID
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import API_KEY_SESSION, Developer
 from hansa.rooms import people
-from hansa.rooms.organizations import audit, reading, rules, store
-from hansa.rooms.organizations.errors import MemberUnknown, OwnersTooFew, SessionRequired
+from hansa.rooms.organizations import reading, rules, store
+from hansa.rooms.organizations.errors import MemberUnknown, OwnersDecide, OwnersTooFew, SessionRequired
 from hansa.rooms.organizations.membership import apply_change
-from hansa.rooms.organizations.records import Changed, Member, Organization
-from hansa.rooms.organizations.requests import store as requests
-from hansa.rooms.organizations.requests.needed import OWNERS, Reading
+from hansa.rooms.organizations.records import Acting, Changed, Member, NewRequest, Organization, Request
+from hansa.rooms.organizations.requests.acts import ask
+from hansa.rooms.organizations.requests.granting import GRANT, ROLE, gives_approval
+from hansa.rooms.organizations.requests.owners import OWNERS
+from hansa.rooms.organizations.requests.tally import Reading
 from hansa.rooms.organizations.rules import Role
 
 
@@ -45,13 +47,14 @@ async def members_in(
 
 
 async def change_member(
-    tx: Tx, developer: Developer, key: str, member_id: int, role: Role | None
+    tx: Tx, acting: Acting, key: str, member_id: int, role: Role | None
 ) -> Changed | Reading:
-    """Give a member another role, or end the membership with None; a request where other owners must agree.
+    """Give a member another role, or end the membership with None; a request where others must agree.
 
     Raises: OrganizationUnknown, OrganizationNotActive, MemberUnknown, OrgRoleRequired, LastOwner, SessionRequired, OwnersTooFew,
     LimitReached, RequestExists.
     """
+    developer = acting.actor
     is_own = member_id == developer.id
     needed = Role.VIEWER if is_own else Role.ADMIN
     find = reading.locked_in_any_status if is_own and role is None else reading.locked
@@ -65,13 +68,48 @@ async def change_member(
     else:
         rules.require_may_change(organization.role, present, role)
         if Role.OWNER in {present, role} and present is not role:
-            return await _change_owners(tx, developer, organization, member_id, role)
-    return await apply_change(tx, developer, organization, member_id, role)
+            return await _change_owners(tx, acting, organization, member_id, role)
+    return await _change_or_ask(tx, acting, organization, member_id, role)
+
+
+async def change_granted(tx: Tx, acting: Acting, organization: Organization, request: Request) -> None:
+    """Give a member the role that others approved. Raises: MemberUnknown, OrgRoleRequired, OwnersDecide, LimitReached."""
+    member_id, role = request.body["developer_id"], Role.named(request.body["role"])
+    present = await store.role_of(tx, organization.id, member_id)
+    initiator = await store.role_of(tx, organization.id, request.initiator_id)
+    if present is None:
+        raise MemberUnknown
+    rules.require_may_change(initiator or Role.VIEWER, present, role)
+    if role is Role.OWNER and rules.approvals_needed(len(await store.owners_of(tx, organization.id))) > 1:
+        raise OwnersDecide
+    if present < role:
+        await apply_change(tx, acting.actor, organization, member_id, role)
+
+
+async def _change_or_ask(
+    tx: Tx, acting: Acting, organization: Organization, member_id: int, role: Role | None
+) -> Changed | Reading:
+    present = await store.role_of(tx, organization.id, member_id)
+    if (
+        role is not None
+        and present is not None
+        and role > present
+        and await gives_approval(tx, organization.id, role)
+        and not await gives_approval(tx, organization.id, present)
+    ):
+        body = {"act": ROLE, "developer_id": member_id, "role": role.word}
+        return await ask(tx, acting, organization, GRANT, NewRequest(body, concerned_id=member_id))
+    return await apply_change(tx, acting.actor, organization, member_id, role)
 
 
 async def _change_owners(
-    tx: Tx, developer: Developer, organization: Organization, member_id: int, role: Role | None
+    tx: Tx,
+    acting: Acting,
+    organization: Organization,
+    member_id: int,
+    role: Role | None,
 ) -> Changed | Reading:
+    developer = acting.actor
     rules.require_role(organization.role or Role.VIEWER, Role.OWNER)
     if developer.session.startswith(API_KEY_SESSION):
         raise SessionRequired
@@ -80,10 +118,6 @@ async def _change_owners(
     if len([owner for owner in owners if owner != member_id]) < needed:
         raise OwnersTooFew
     if needed == 1:
-        return await apply_change(tx, developer, organization, member_id, role)
+        return await _change_or_ask(tx, acting, organization, member_id, role)
     body = {"developer_id": member_id, "role": role.word if role else None}
-    request = await requests.insert(
-        tx, organization.id, OWNERS, body, concerned_id=member_id, initiator_id=developer.id
-    )
-    await audit.record(tx, organization.id, developer, "request.create", str(request.id), kind=OWNERS, **body)
-    return Reading(request, needed - 1)
+    return await ask(tx, acting, organization, OWNERS, NewRequest(body, concerned_id=member_id))

@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting, developer_holding
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -22,9 +21,10 @@ from hansa.rooms.organizations.errors import (
     RequestExists,
     SessionRequired,
 )
-from hansa.rooms.organizations.records import Changed
-from hansa.rooms.organizations.requests.needed import Reading
-from hansa.rooms.organizations.requests.schemas import OrganizationRequestOut
+from hansa.rooms.organizations.records import Acting, Changed
+from hansa.rooms.organizations.repeating import answer_of
+from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
+from hansa.rooms.organizations.requests.tally import Reading
 from hansa.rooms.organizations.rules import MEMBERS_MAX, Role
 
 from .acts import change_member, members_of
@@ -32,7 +32,6 @@ from .schemas import ChangedMemberOut, OrganizationMemberOut, RoleOfMemberIn
 
 BIGINT_MAX = 2**63 - 1
 OFFSET_MAX = 2**31 - 1
-ACCEPTED = 202
 
 router = APIRouter(
     prefix="/organizations/{organization_id}/members", tags=["organizations"], route_class=GuardedRoute
@@ -57,9 +56,6 @@ CHANGES: dict[int | str, dict[str, Any]] = problems(
     Invalid,
     BodyInvalid,
 )
-WITH_REQUEST: dict[int | str, dict[str, Any]] = {
-    ACCEPTED: {"model": OrganizationRequestOut, "description": "Other owners must agree."}
-}
 
 
 @router.get("", responses=problems(Unauthorized, OrganizationUnknown, Invalid))
@@ -80,7 +76,7 @@ async def read_members(
     )
 
 
-@router.patch("/{developer_id}", response_model=ChangedMemberOut, responses={**CHANGES, **WITH_REQUEST})
+@router.patch("/{developer_id}", response_model=ChangedMemberOut, responses={**CHANGES, **WAITS})
 async def change_role(
     organization_id: Key,
     developer_id: MemberId,
@@ -88,29 +84,27 @@ async def change_role(
     developer: WritingDeveloper,
     *,
     db: Db,
+    http: Request,
 ) -> Response:
     """Change the role of a member below the own role. To make or demote an owner, more than half of all owners must agree."""
-    role = Role.named(body.role)
-    changed = await db.transaction(
-        lambda tx: change_member(tx, developer, organization_id, developer_id, role)
-    )
+    role, acting = Role.named(body.role), Acting.by(runtime_of(http), developer)
+    changed = await db.transaction(lambda tx: change_member(tx, acting, organization_id, developer_id, role))
     return _answer(changed)
 
 
-@router.delete("/{developer_id}", response_model=ChangedMemberOut, responses={**CHANGES, **WITH_REQUEST})
+@router.delete("/{developer_id}", response_model=ChangedMemberOut, responses={**CHANGES, **WAITS})
 async def end_membership(
-    organization_id: Key, developer_id: MemberId, developer: LeavingDeveloper, db: Db
+    organization_id: Key, developer_id: MemberId, developer: LeavingDeveloper, db: Db, http: Request
 ) -> Response:
     """Leave an organization, or remove a member below the own role. To remove an owner, more than half of all owners must agree."""
+    acting = Acting.by(runtime_of(http), developer)
     if developer_id != developer.id:
         developer.require_not_suspended()
-    changed = await db.transaction(
-        lambda tx: change_member(tx, developer, organization_id, developer_id, None)
-    )
+    changed = await db.transaction(lambda tx: change_member(tx, acting, organization_id, developer_id, None))
     return _answer(changed)
 
 
 def _answer(changed: Changed | Reading) -> Response:
     if isinstance(changed, Changed):
-        return JSONResponse(ChangedMemberOut.of(changed).model_dump(mode="json"))
-    return JSONResponse(OrganizationRequestOut.of(changed).model_dump(mode="json"), status_code=ACCEPTED)
+        return answer_of(ChangedMemberOut.of(changed))
+    return answer_of(OrganizationRequestOut.of(changed))

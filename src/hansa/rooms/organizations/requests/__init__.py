@@ -1,5 +1,1 @@
-"""Requests: changes that others of the organization approve before they are carried out."""
-
-from hansa.rooms.organizations.requests.routes import router
-
-__all__ = ["router"]
+"""Requests: acts that others of the organization approve before they are carried out."""

@@ -3,9 +3,9 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from hansa.foundation.plumbing.process.runtime import Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Db, Sealing, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import (
@@ -15,24 +15,33 @@ from hansa.foundation.plumbing.web.caller import (
 )
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import Invalid, MemberInvalid, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    MemberInvalid,
+    TooManyRequests,
+    Unauthorized,
+)
 from hansa.foundation.values.paging import Page, Pagination
-from hansa.rooms import people
+from hansa.rooms import ledger, people
 from hansa.rooms.organizations.errors import (
-    LastOwner,
-    LimitReached,
-    MemberUnknown,
+    ApprovalsMissing,
+    InitiatorWithoutRole,
+    NotAnApprover,
     OrganizationNotActive,
     OrganizationUnknown,
     OrgRoleRequired,
     OwnApproval,
+    RequestDelayed,
     RequestEnded,
     RequestUnknown,
     SessionRequired,
 )
 from hansa.rooms.organizations.repeating import Sent
 
-from .acts import approve, cancel, reject, request_of, requests_of
+from .acts import approve, cancel, reject, request_of, requests_of, retry
+from .kinds import kinds_of
 from .schemas import OrganizationRequestOut, RejectionIn, RequestApprovalIn
 
 PAGE_MAX = 100
@@ -51,6 +60,7 @@ REFUSALS = (
     OrganizationUnknown,
     OrganizationNotActive,
     OrgRoleRequired,
+    NotAnApprover,
     RequestUnknown,
     OwnApproval,
     RequestEnded,
@@ -63,12 +73,15 @@ async def read_requests(
     organization_id: Key,
     developer: ReadingDeveloper,
     db: Db,
+    *,
+    http: Request,
     limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = 50,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
 ) -> Page[OrganizationRequestOut]:
     """The requests of an own organization, newest first."""
+    kinds = kinds_of(runtime_of(http))
     found, total = await db.read(
-        lambda tx: requests_of(tx, developer, organization_id, limit=limit, offset=offset)
+        lambda tx: requests_of(tx, kinds, developer, organization_id, limit=limit, offset=offset)
     )
     return Page(
         items=[OrganizationRequestOut.of(one) for one in found],
@@ -78,10 +91,11 @@ async def read_requests(
 
 @router.get("/{request_id}", responses=problems(Unauthorized, OrganizationUnknown, RequestUnknown, Invalid))
 async def read_request(
-    organization_id: Key, request_id: UUID, developer: ReadingDeveloper, db: Db
+    organization_id: Key, request_id: UUID, developer: ReadingDeveloper, db: Db, http: Request
 ) -> OrganizationRequestOut:
     """One request of an own organization."""
-    found = await db.read(lambda tx: request_of(tx, developer, organization_id, request_id))
+    kinds = kinds_of(runtime_of(http))
+    found = await db.read(lambda tx: request_of(tx, kinds, developer, organization_id, request_id))
     return OrganizationRequestOut.of(found)
 
 
@@ -95,9 +109,6 @@ async def read_request(
         SessionRequired,
         people.CodeWrong,
         people.WrongPassword,
-        MemberUnknown,
-        LastOwner,
-        LimitReached,
         BodyInvalid,
         TooManyRequests,
         people.TooManyPasswords,
@@ -106,8 +117,11 @@ async def read_request(
 async def approve_request(
     organization_id: Key, request_id: UUID, body: RequestApprovalIn, sent: Sent, *, db: Db, seal: Sealing
 ) -> Response:
-    """Approve a request of another owner; the last approval that it needs carries it out. It takes a login and a proof of presence."""
-    developer = sent.developer
+    """Approve a request of another member; the last approval that it needs carries it out. It takes a login and a proof of presence.
+
+    A request that is approved and cannot be carried out stays pending, with the reason.
+    """
+    developer, runtime = sent.developer, sent.runtime
     if developer.session.startswith(API_KEY_SESSION):
         raise SessionRequired
     if developer.has_second_factor:
@@ -122,7 +136,8 @@ async def approve_request(
         await people.prove_password(db, developer, body.password)
 
     async def approved(tx: Tx) -> OrganizationRequestOut:
-        return OrganizationRequestOut.of(await approve(tx, developer, organization_id, request_id))
+        found = await approve(tx, sent.acting, kinds_of(runtime), organization_id, request_id)
+        return OrganizationRequestOut.of(found)
 
     return await sent.answer(db, approved)
 
@@ -133,15 +148,17 @@ async def approve_request(
     responses=problems(*REFUSALS, KeyReused, KeyInProgress, BodyInvalid),
 )
 async def reject_request(
-    organization_id: Key, request_id: UUID, body: RejectionIn, sent: Sent, db: Db
+    organization_id: Key, request_id: UUID, sent: Sent, db: Db, body: RejectionIn | None = None
 ) -> Response:
-    """Reject a request of another owner, which ends it."""
+    """Reject a request of another member, which ends it."""
+    given = body or RejectionIn()
 
     async def rejected(tx: Tx) -> OrganizationRequestOut:
-        found = await reject(tx, sent.developer, organization_id, request_id, body.reason)
+        kinds = kinds_of(sent.runtime)
+        found = await reject(tx, sent.acting, kinds, organization_id, request_id, reason=given.reason)
         return OrganizationRequestOut.of(found)
 
-    return await sent.answer(db, rejected, body)
+    return await sent.answer(db, rejected, given)
 
 
 @router.post(
@@ -150,9 +167,42 @@ async def reject_request(
     responses=problems(*REFUSALS, KeyReused, KeyInProgress),
 )
 async def cancel_request(organization_id: Key, request_id: UUID, sent: Sent, db: Db) -> Response:
-    """Cancel a request that does not concern the caller."""
+    """Cancel a request: its initiator, or an owner whom it does not concern."""
 
     async def cancelled(tx: Tx) -> OrganizationRequestOut:
-        return OrganizationRequestOut.of(await cancel(tx, sent.developer, organization_id, request_id))
+        kinds = kinds_of(sent.runtime)
+        return OrganizationRequestOut.of(await cancel(tx, sent.acting, kinds, organization_id, request_id))
 
     return await sent.answer(db, cancelled)
+
+
+@router.post(
+    "/{request_id}/retry",
+    response_model=OrganizationRequestOut,
+    responses=problems(
+        Unauthorized,
+        OrganizationUnknown,
+        OrganizationNotActive,
+        OrgRoleRequired,
+        RequestUnknown,
+        RequestEnded,
+        ApprovalsMissing,
+        RequestDelayed,
+        InitiatorWithoutRole,
+        ledger.InsufficientBalance,
+        Forbidden,
+        Conflict,
+        Invalid,
+        KeyReused,
+        KeyInProgress,
+    ),
+)
+async def retry_request(organization_id: Key, request_id: UUID, sent: Sent, db: Db) -> Response:
+    """Carry out an approved request that could not be carried out before: its initiator, or an admin."""
+    kinds = kinds_of(sent.runtime)
+
+    async def retried(tx: Tx) -> OrganizationRequestOut:
+        found = await retry(tx, sent.acting, kinds, organization_id, request_id)
+        return OrganizationRequestOut.of(found)
+
+    return await sent.answer(db, retried)

@@ -8,8 +8,12 @@ from hansa.foundation.values.rights import Right
 from hansa.rooms import agents
 from hansa.rooms.organizations import audit, reading, rules
 from hansa.rooms.organizations import store as organizations
-from hansa.rooms.organizations.errors import MemberUnknown, TeamExists, TeamUnknown
-from hansa.rooms.organizations.records import Organization, Team
+from hansa.rooms.organizations.approvals import store as approvals
+from hansa.rooms.organizations.errors import MemberUnknown, TeamExists, TeamInRules, TeamUnknown
+from hansa.rooms.organizations.records import Acting, Actor, NewRequest, Organization, Request, Team
+from hansa.rooms.organizations.requests.acts import ask
+from hansa.rooms.organizations.requests.granting import GRANT, TEAM, gives_approval
+from hansa.rooms.organizations.requests.tally import Reading
 from hansa.rooms.organizations.rules import Role
 
 from . import store
@@ -40,22 +44,43 @@ async def change_team(tx: Tx, developer: Developer, key: str, slug: str, right: 
 
 
 async def delete_team(tx: Tx, developer: Developer, key: str, slug: str) -> None:
-    """Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, TeamUnknown."""
+    """Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, TeamUnknown, TeamInRules."""
     organization, team = await _lock(tx, developer, key, slug)
+    if any(tier.demand.team_id == team.id for tier in await approvals.tiers_of(tx, organization.id)):
+        raise TeamInRules
     await store.delete(tx, team.id)
     await _record(tx, organization, developer, "team.delete", slug)
 
 
-async def put_member(tx: Tx, developer: Developer, key: str, slug: str, member_id: int) -> None:
-    """Give a member a place; one that has it keeps it.
+async def put_member(tx: Tx, acting: Acting, key: str, slug: str, member_id: int) -> Reading | None:
+    """Give a member a place, or ask for it where it gives a right to approve; one that has it keeps it.
 
-    Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, TeamUnknown, MemberUnknown.
+    Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, TeamUnknown, MemberUnknown, RequestExists, LimitReached.
     """
-    organization, team = await _lock(tx, developer, key, slug)
+    organization, team = await _lock(tx, acting.actor, key, slug)
     if await organizations.role_of(tx, organization.id, member_id) is None:
         raise MemberUnknown
+    if member_id not in team.members and await gives_approval(tx, organization.id, team_ids=[team.id]):
+        body = {"act": TEAM, "team": slug, "team_id": str(team.id), "developer_id": member_id}
+        return await ask(tx, acting, organization, GRANT, NewRequest(body, concerned_id=member_id))
+    await _add_member(tx, acting.actor, organization, team, member_id)
+    return None
+
+
+async def place_granted(tx: Tx, acting: Acting, organization: Organization, request: Request) -> None:
+    """Give a member the place that others approved. Raises: TeamUnknown, MemberUnknown."""
+    team = await _team(tx, organization.id, request.body["team"])
+    if str(team.id) != request.body["team_id"]:
+        raise TeamUnknown
+    member_id = request.body["developer_id"]
+    if await organizations.role_of(tx, organization.id, member_id) is None:
+        raise MemberUnknown
+    await _add_member(tx, acting.actor, organization, team, member_id)
+
+
+async def _add_member(tx: Tx, actor: Actor, organization: Organization, team: Team, member_id: int) -> None:
     await store.add_member_to(tx, organization.id, team.id, member_id)
-    await _record(tx, organization, developer, "team.member.add", slug, developer_id=member_id)
+    await _record(tx, organization, actor, "team.member.add", team.slug, developer_id=member_id)
 
 
 async def remove_member(tx: Tx, developer: Developer, key: str, slug: str, member_id: int) -> None:
@@ -86,7 +111,7 @@ async def remove_agent(tx: Tx, developer: Developer, key: str, slug: str, did: s
     await _record(tx, organization, developer, "team.agent.remove", slug, did=did)
 
 
-async def _lock(tx: Tx, developer: Developer, key: str, slug: str) -> tuple[Organization, Team]:
+async def _lock(tx: Tx, developer: Developer | Actor, key: str, slug: str) -> tuple[Organization, Team]:
     organization = await reading.locked(tx, key, developer.id, Role.ADMIN)
     return organization, await _team(tx, organization.id, slug)
 
@@ -99,6 +124,6 @@ async def _team(tx: Tx, organization_id: UUID, slug: str) -> Team:
 
 
 async def _record(
-    tx: Tx, organization: Organization, developer: Developer, act: str, slug: str, **members: object
+    tx: Tx, organization: Organization, developer: Developer | Actor, act: str, slug: str, **members: object
 ) -> None:
     await audit.record(tx, organization.id, developer, act, f"team:{slug}", **members)

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 
-from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting, developer_holding
@@ -21,10 +21,14 @@ from hansa.rooms.organizations.errors import (
     OrganizationNotActive,
     OrganizationUnknown,
     OrgRoleRequired,
+    RequestExists,
     TeamExists,
+    TeamInRules,
     TeamUnknown,
 )
-from hansa.rooms.organizations.repeating import Sent
+from hansa.rooms.organizations.records import Acting
+from hansa.rooms.organizations.repeating import Sent, answer_of
+from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
 from hansa.rooms.organizations.schemas import OrganizationDeletedOut, OrganizationPlaceOut
 
 from .acts import (
@@ -109,7 +113,7 @@ async def change_grant(
     )
 
 
-@router.delete("/{team}", responses=problems(*REFUSALS))
+@router.delete("/{team}", responses=problems(*REFUSALS, TeamInRules))
 async def end_team(
     organization_id: Key, team: TeamSlug, developer: WritingDeveloper, db: Db
 ) -> OrganizationDeletedOut:
@@ -118,13 +122,24 @@ async def end_team(
     return OrganizationDeletedOut()
 
 
-@router.put("/{team}/members/{developer_id}", responses=problems(*REFUSALS, MemberUnknown))
+@router.put(
+    "/{team}/members/{developer_id}",
+    response_model=OrganizationPlaceOut,
+    responses=WAITS | problems(*REFUSALS, MemberUnknown, RequestExists, LimitReached),
+)
 async def add_to_team(
-    organization_id: Key, team: TeamSlug, developer_id: MemberId, developer: WritingDeveloper, db: Db
-) -> OrganizationPlaceOut:
-    """Give a member a place in a team."""
-    await db.transaction(lambda tx: put_member(tx, developer, organization_id, team, developer_id))
-    return OrganizationPlaceOut()
+    organization_id: Key,
+    team: TeamSlug,
+    developer_id: MemberId,
+    developer: WritingDeveloper,
+    *,
+    db: Db,
+    http: Request,
+) -> Response:
+    """Give a member a place in a team. A place that gives a right to approve needs the approvals of the highest tier."""
+    acting = Acting.by(runtime_of(http), developer)
+    asked = await db.transaction(lambda tx: put_member(tx, acting, organization_id, team, developer_id))
+    return answer_of(OrganizationPlaceOut() if asked is None else OrganizationRequestOut.of(asked))
 
 
 @router.delete("/{team}/members/{developer_id}", responses=problems(*REFUSALS, MemberUnknown))

@@ -39,7 +39,7 @@ class CrossingPayment(msgspec.Struct, frozen=True):
     transfer_id: UUID
     order: ledger.TransferOrder
     seconds: float
-    purpose: str
+    purpose: str | None
     held: agents.HeldBudget = UNBUDGETED
     request_scope: bytes | None = None
     bounds: Bounds = NO_BOUNDS

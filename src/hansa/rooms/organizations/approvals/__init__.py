@@ -1,0 +1,1 @@
+"""Approvals: the tiers of an organization, and the members whose approvals count."""

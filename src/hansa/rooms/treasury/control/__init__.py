@@ -1,0 +1,1 @@
+"""Rules and budgets of a treasury: what is not tighter than before is a control request."""
