@@ -67,7 +67,7 @@ class Asked(msgspec.Struct, frozen=True):
             expires_at=datetime.fromisoformat(document["expires_at"]),
             executes_at=datetime.fromisoformat(document["executes_at"]) if document["executes_at"] else None,
             reason=document["reason"],
-            note=document["body"].get("note"),
+            note=document["note"],
             result=document["result"],
             sentence=list(_sentence(document["kind"], document["body"], names)),
         )
@@ -99,8 +99,38 @@ def _sentence(kind: str, body: Mapping[str, Any], names: Mapping[int, str]) -> I
             Piece("text", " to "),
             Piece("value", name),
         )
+    elif kind == "payment":
+        yield from (
+            Piece("text", "Pay "),
+            Piece("value", body["amount"]),
+            Piece("text", " to "),
+            Piece("party", body["receiver_did"]),
+        )
+    elif kind == "contract":
+        contract = body["contract"]
+        yield from (
+            Piece("text", "Propose a contract of "),
+            Piece("value", contract["amount"]),
+            Piece("text", " to "),
+            Piece("party", contract["provider_did"]),
+        )
+    elif kind == "grant":
+        yield from _of_grant(body, names)
+    elif kind == "budget":
+        yield from (Piece("text", "Allow the budget "), Piece("value", f"{body['name']} of {body['amount']}"))
     else:
         yield Piece("text", f"Request: {kind}")
+
+
+def _of_grant(body: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Piece]:
+    if body["act"] == "invitation":
+        named = body.get("email", UNNAMED)
+        yield from (Piece("text", "Invite "), Piece("value", named), Piece("text", f" as {body['role']}"))
+    else:
+        place = f" {_article(body['role'])}" if body["act"] == "role" else f" a place in {body['team']}"
+        name = names.get(body["developer_id"], UNNAMED)
+        verb = "Make " if body["act"] == "role" else "Give "
+        yield from (Piece("text", verb), Piece("value", name), Piece("text", place))
 
 
 def _article(role: str) -> str:
