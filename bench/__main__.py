@@ -55,6 +55,7 @@ from bench import (
     reputation_epoch,
     restore,
     start,
+    treasury_board,
     verifier_attestations,
 )
 from bench.figures import Figures
@@ -106,6 +107,7 @@ BENCHES = {
     "catalogue/pulls": catalogue_pulls.run,
     "catalogue/search": catalogue_search.run,
     "catalogue/writes": catalogue_writes.run,
+    "treasury/board": treasury_board.run,
     "verifier/attestations": verifier_attestations.run,
 }
 OF_WORKERS = {

@@ -64,6 +64,12 @@ SHOWN_ELSEWHERE = {
     ("PATCH /api/v1/organizations/{organization_id}/treasury/budgets/{budget_id}", "team_id"): "hostile/test_treasury_rules_evaded.py::test_a_team_or_an_agent_of_another_organization_gets_no_budget",
     ("POST /api/v1/organizations/{organization_id}/treasury/requests", "budget_id"): "hostile/test_treasury_rules_evaded.py::test_the_budget_of_another_organization_pays_nothing",
     ("POST /api/v1/organizations/{organization_id}/treasury/requests", "contract.approval_id"): "conversations/test_treasury_payments.py::test_a_request_that_is_none_is_refused",
+    ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/approve-completion", "approval_id"): "conversations/test_work_orders_contracts.py::test_a_funded_contract_is_paid_from_its_hold_alone",
+    ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/approve-completion", "payment_token"): "conversations/test_work_orders_contracts.py::test_a_funded_contract_is_paid_from_its_hold_alone",
+    ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/dispute", "contract_id"): "conversations/test_work_orders_contracts.py::test_an_admin_files_a_dispute_and_adds_evidence",
+    ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/dispute", "token_id"): "conversations/test_work_orders_contracts.py::test_an_admin_files_a_dispute_and_adds_evidence",
+    ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/dispute", "transaction_id"): "conversations/test_work_orders_contracts.py::test_an_admin_files_a_dispute_and_adds_evidence",
+    ("POST /api/v1/organizations/{organization_id}/work-orders/{work_order_id}/award", "bid_id"): "conversations/test_work_orders_attacked.py::test_a_bid_of_another_order_or_organization_is_not_awarded",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
 }  # fmt: skip
 

@@ -113,6 +113,9 @@ _.bearer_methods_supported
 _.bearing_encirclement
 _.before
 _.beta_invite_required
+_.bid_count
+_.bid_id
+_.bids_until
 _.blockers
 _.blocks
 _.body
@@ -206,6 +209,7 @@ _.context
 _.contract
 _.contract_digest
 _.contract_id
+_.contract_status
 _.contract_type
 _.contractor_did
 _.contractor_registry
@@ -316,6 +320,7 @@ _.error_reason
 _.errors
 _.escrow
 _.escrow_balance
+_.eta_seconds
 _.etag
 _.event_id
 _.event_type
@@ -651,6 +656,7 @@ _.per_user
 _.period
 _.permission
 _.permissions
+_.pitch
 _.place
 _.plain_api_key
 _.plan
@@ -777,6 +783,7 @@ _.retired_at_id
 _.retired_at_size
 _.retry_at
 _.review_by
+_.review_days
 _.revocation_endpoint
 _.revocation_endpoint_auth_methods_supported
 _.revoked
@@ -866,6 +873,7 @@ _.sort_order
 _.source
 _.source_registry
 _.source_service
+_.spec
 _.spec_version
 _.spend_policy
 _.spent
@@ -896,6 +904,7 @@ _.sub_name
 _.sub_trust_domain
 _.subject
 _.submit_by
+_.submit_days
 _.submitted_at
 _.subset
 _.succeeded
@@ -1047,6 +1056,7 @@ _.well_known
 _.why
 _.witness
 _.witnesses
+_.work_order_id
 _.wrapped
 _.wrapped_currency
 _.written_off_reason

@@ -58,6 +58,23 @@ def test_the_amounts_of_milestones_sum_to_the_amount_exactly(amounts: list[int],
     assert refused.value.field == "milestones"
 
 
+@given(st.lists(AMOUNTS, min_size=1, max_size=8), st.data())
+def test_scaled_milestones_sum_to_the_price_and_only_the_last_has_more_than_its_share(
+    amounts: list[int], data: st.DataObject
+):
+    total = Minor(sum(amounts))
+    price = Minor(data.draw(st.integers(1, total)))
+    shares = [one * price // total for one in amounts[:-1]]
+    if 0 in shares:
+        with pytest.raises(TermsInvalid) as refused:
+            rules.scaled(milestones(*amounts), total, price)
+        assert refused.value.field == "price"
+        return
+    scaled = [one.amount for one in rules.scaled(milestones(*amounts), total, price)]
+    assert (sum(scaled), scaled[:-1]) == (price, shares)
+    assert scaled[-1] >= amounts[-1] * price // total
+
+
 @given(st.lists(st.none() | st.integers(0, 5), min_size=4, max_size=4))
 def test_dates_rise_over_the_milestones_to_the_submission_and_the_review(days: list[int | None]):
     first, second, submit_by, review_by = (None if day is None else NOW + day * DAY for day in days)

@@ -48,6 +48,15 @@ class Holding:
     async def release(self, hold_id: int) -> ledger.Result:
         return await self.act(lambda tx: ledger.release_hold(tx, hold_id, self.book))
 
+    async def replace(self, hold_id: int, amount: str, *, payee: str | None = None) -> ledger.Result:
+        held_for = ledger.NewHold(OWNER, "other", payee or self.payee.did)
+        return await self.act(
+            lambda tx: ledger.replace_hold(tx, hold_id, parse_amount(amount), held_for, self.book)
+        )
+
+    async def hold(self, hold_id: int) -> ledger.Hold:
+        return await self.registry.database.read(lambda tx: ledger.read_hold(tx, hold_id))
+
     async def expire(self, hold_id: int) -> ledger.Result:
         return await self.act(lambda tx: ledger.expire_hold(tx, hold_id, self.book))
 
@@ -137,6 +146,47 @@ async def test_a_released_hold_gives_amount_and_fee_back_and_ends(holding: Holdi
     for act in (holding.release(hold_id), holding.capture(hold_id, "1"), holding.expire(hold_id)):
         with pytest.raises(errors.HoldEnded):
             await act
+
+
+async def test_a_hold_is_replaced_by_one_of_less_at_its_own_fee_rate_and_the_difference_is_free(
+    holding: Holding,
+):
+    hold_id = await holding.open("10", fee="0.3", expires_in=None)
+    replaced = await holding.replace(hold_id, "7.77777777")
+    # Three percent, though a transfer costs half of one.
+    assert await holding.holds(holding.payer) == ("91.9888889", "8.0111111")
+    old, new = await holding.hold(hold_id), await holding.hold(replaced.hold_id)
+    assert (old.remaining, old.ending) == (0, "released")
+    assert (format_amount(new.amount), format_amount(new.fee_held)) == ("7.77777777", "0.23333333")
+    assert (new.owner_kind, new.owner_id, new.payee) == (OWNER, "other", holding.payee.did)
+
+
+async def test_a_replaced_hold_counts_once_for_the_fee_of_what_follows(holding: Holding):
+    hold_id = await holding.open("40")
+    await holding.replace(hold_id, "40")
+    await holding.open("10", owner="2")
+    hold = await holding.find("2")
+    assert format_amount(hold.fee_held) == "0.05"
+
+
+async def test_a_hold_is_replaced_as_a_whole_or_not_at_all(holding: Holding):
+    hold_id = await holding.open("10")
+    with pytest.raises(errors.HoldExceeded) as refusal:
+        await holding.replace(hold_id, "10.00000001")
+    assert refusal.value.context == {"available": "10"}
+    with pytest.raises(errors.AccountUnknown):
+        await holding.replace(hold_id, "5", payee="did:hansa:hansa.local:nobody")
+    await holding.act(
+        lambda tx: tx.execute(
+            "UPDATE ledger_account SET status = 'suspended' WHERE did = $1", holding.payer.did
+        )
+    )
+    with pytest.raises(errors.AccountSuspended):
+        await holding.replace(hold_id, "5")
+    assert (await holding.find()).remaining == parse_amount("10.05")
+    await holding.release(hold_id)
+    with pytest.raises(errors.HoldEnded):
+        await holding.replace(hold_id, "5")
 
 
 async def test_an_unknown_hold_is_refused(holding: Holding):

@@ -56,6 +56,9 @@ SENTENCES: Mapping[str, str] = {
     "TransactionFeeCollected": "{payer} paid a fee of {fee}",
     "UnitsUnwrapped": "{sender_did} returned {amount} over the bridge to {receiver_did}",
     "UnitsWrapped": "{sender_did} sent {amount} over the bridge to {receiver_did}",
+    "WorkOrderAwarded": "{treasury_did} awarded work for {amount} to {provider_did}",
+    "WorkOrderClosed": "A work order of {treasury_did} ended: {reason}",
+    "WorkOrderOpened": "{treasury_did} offers work for at most {amount}: {title}",
 }
 PRIVATE_SENTENCES: Mapping[str, str] = {
     "A2APaymentFailed": "The payment of {amount} by {caller} to {payee} failed",
@@ -84,6 +87,7 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "TreasuryRequestCreated": "A member made a request of {treasury_did}",
     "TreasuryRequestExecuted": "A request of {treasury_did} was carried out",
     "TreasuryRequestRejected": "A request of {treasury_did} was rejected",
+    "WorkOrderBid": "{provider_did} bid {amount} for work of {treasury_did}; the bid is {status}",
 }
 """Sentences of events that only their parties see."""
 MOVEMENTS: Mapping[str, str] = {

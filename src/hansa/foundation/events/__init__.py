@@ -98,6 +98,12 @@ from hansa.foundation.events.reputation import (
     BondSlashed,
 )
 from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH_SIDES
+from hansa.foundation.events.treasury import (
+    WorkOrderAwarded,
+    WorkOrderBid,
+    WorkOrderClosed,
+    WorkOrderOpened,
+)
 
 __all__ = [
     "NOT_EMITTED_YET",
@@ -181,6 +187,10 @@ __all__ = [
     "TreasuryRequestRejected",
     "UnitsUnwrapped",
     "UnitsWrapped",
+    "WorkOrderAwarded",
+    "WorkOrderBid",
+    "WorkOrderClosed",
+    "WorkOrderOpened",
     "event_json",
     "event_types",
     "ledger_key",

@@ -29,6 +29,7 @@ from hansa.rooms.agents.capabilities.schemas import IssuedOut as CapabilityIssue
 from hansa.rooms.agents.capabilities.use import Presenter as CapabilityPresenter
 from hansa.rooms.agents.check import acting_under, active_agent, agent_of_access
 from hansa.rooms.agents.collective import (
+    are_related,
     close_treasury,
     count_of_organization,
     counts_of_organizations,
@@ -192,6 +193,7 @@ __all__ = [
     "agent_of_access",
     "approval_inbox",
     "approvals_of",
+    "are_related",
     "ask_owner",
     "attenuate_capability",
     "authz_of",

@@ -181,12 +181,13 @@ async def _check(
     stakes = await ledger.stake_gaps(tx)
     escrows = await ledger.escrow_gaps(tx)
     requests = await treasury.request_gaps(tx, reached.checkpoint.compared.to_tx)
+    orders = await treasury.work_order_gaps(tx)
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
         "per_user": rules.BREACH if accounts else rules.SOUND,
         "staked_guard": rules.staked_guard([gap.staked - gap.in_positions for gap in stakes]),
-        "escrow": rules.BREACH if escrows else rules.SOUND,
+        "escrow": rules.BREACH if escrows or orders else rules.SOUND,
         # A payment of an organization without its request is a transaction that nobody asked for.
         "transactions": rules.BREACH if strays or requests else rules.SOUND,
     }
@@ -194,6 +195,7 @@ async def _check(
         "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
         "stakes": [f"{gap.did} {gap.staked - gap.in_positions:+d}" for gap in stakes[: store.FINDINGS_MAX]],
         "escrows": [f"{gap.did} {gap.escrow - gap.in_holds:+d}" for gap in escrows[: store.FINDINGS_MAX]],
+        "work_orders": [f"{gap.work_order_id} {gap.hold_id}" for gap in orders[: store.FINDINGS_MAX]],
         "transactions": [str(tx_id) for tx_id in strays],
         "requests": requests[: store.FINDINGS_MAX],
     }

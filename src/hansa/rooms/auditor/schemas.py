@@ -24,7 +24,8 @@ class SupplyChecks(LazyModel):
         description="OK, MISMATCH or BREACH: staked balances equal the active positions, at the last cycle."
     )
     escrow: str | None = Field(
-        description="OK or BREACH: the escrow of every account equals its open holds, at the last cycle.",
+        description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders belong to open ones, at the last"
+        " cycle.",
     )
     transactions: str | None = Field(
         description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."

@@ -85,6 +85,7 @@ from hansa.rooms.ledger.holds import (
     read_holds,
     release_hold,
     remaining_in,
+    replace_hold,
     thaw_hold,
 )
 from hansa.rooms.ledger.holds_store import Hold, escrow_gaps
@@ -268,6 +269,7 @@ __all__ = [
     "reinstate_accounts",
     "release_hold",
     "remaining_in",
+    "replace_hold",
     "require_backed",
     "require_empty",
     "require_issuable",

@@ -11,6 +11,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from fractions import Fraction
 
 import msgspec
 import structlog
@@ -18,13 +19,13 @@ import structlog
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unavailable
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import Minor, format_amount, share
 
 from . import holds_store as store
 from . import orders
 from .book import Book
 from .engine import Result, apply, decide
-from .errors import HoldEnded, HoldExpired, HoldUnknown
+from .errors import HoldEnded, HoldExceeded, HoldExpired, HoldUnknown
 from .holds_store import Hold, OverdueHold
 from .orders import Capture, ExtensionLine, NewHold, Order
 
@@ -72,6 +73,24 @@ async def capture_hold(
 async def release_hold(tx: Tx, hold_id: int, book: Book) -> Result:
     """Return the rest of a hold to its payer. Raises: HoldUnknown, HoldEnded."""
     return (await apply(tx, [orders.release(hold_id)], book))[0]
+
+
+async def replace_hold(tx: Tx, hold_id: int, amount: Minor, held_for: NewHold, book: Book) -> Result:
+    """Release a hold and open another of its payer at the fee rate of the first, both or neither; the difference is free.
+
+    Raises: HoldUnknown, HoldEnded, HoldExceeded, AccountUnknown (payee), AccountSuspended (payer), InsufficientBalance (a part was captured).
+    """
+    replaced = await read_hold(tx, hold_id)
+    if amount > replaced.amount:
+        available = format_amount(replaced.amount)
+        raise HoldExceeded(
+            f"{format_amount(amount)} is more than the {available} of the hold.",
+            context={"available": available},
+        )
+    fee = share(amount, Fraction(replaced.fee_held, replaced.amount))
+    opened = orders.rehold(replaced.payer, amount, held_for, fee)
+    _, result = await apply(tx, [orders.release(hold_id).in_group(1), opened.in_group(1)], book)
+    return result
 
 
 async def expire_hold(tx: Tx, hold_id: int, book: Book) -> Result:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from hansa.foundation.values.money import Minor
+from hansa.foundation.values.money import ZERO, Minor
 
 LIQUID, STAKED, ESCROW, TRANSIT = 1, 2, 3, 4
 DEBIT, CREDIT, NOBODY = 1, 2, 0
@@ -208,12 +208,17 @@ def hold(payer: str, amount: Minor, held_for: NewHold, *, fee: Minor | None = No
     return Order(payer, payer, amount, more=terms)
 
 
-def deposit(payer: str, amount: Minor, held_for: NewHold) -> Order:
-    """Order of a hold of units that stay the payer's own: without a fee, and not counted as sent."""
+def rehold(payer: str, amount: Minor, held_for: NewHold, fee: Minor) -> Order:
+    """Order of a hold with this fee of units that were held, and counted as sent, before."""
     terms = Terms(
-        tx_type="hold", to=ESCROW, fee="held", fixed_fee=0, active=DEBIT, paced="held", hold=held_for
+        tx_type="hold", to=ESCROW, fee="held", fixed_fee=fee, active=DEBIT, paced="held", hold=held_for
     )
     return Order(payer, payer, amount, more=terms)
+
+
+def deposit(payer: str, amount: Minor, held_for: NewHold) -> Order:
+    """Order of a hold of units that stay the payer's own: without a fee, and not counted as sent."""
+    return rehold(payer, amount, held_for, ZERO)
 
 
 def capture(

@@ -49,6 +49,10 @@ from hansa.foundation.events import (
     TreasuryRequestCreated,
     TreasuryRequestExecuted,
     TreasuryRequestRejected,
+    WorkOrderAwarded,
+    WorkOrderBid,
+    WorkOrderClosed,
+    WorkOrderOpened,
 )
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
@@ -159,6 +163,10 @@ NOTICES: dict[type[Event], Notice] = {
     TreasuryRequestApproved: Notice(WebhookEvent.TREASURY_REQUEST_APPROVED),
     TreasuryRequestRejected: Notice(WebhookEvent.TREASURY_REQUEST_REJECTED),
     TreasuryRequestExecuted: Notice(WebhookEvent.TREASURY_REQUEST_EXECUTED),
+    WorkOrderOpened: Notice(WebhookEvent.WORK_ORDER_OPENED),
+    WorkOrderBid: Notice(WebhookEvent.WORK_ORDER_BID),
+    WorkOrderAwarded: Notice(WebhookEvent.WORK_ORDER_AWARDED),
+    WorkOrderClosed: Notice(WebhookEvent.WORK_ORDER_CLOSED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }

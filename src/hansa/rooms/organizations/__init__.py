@@ -16,7 +16,7 @@ from hansa.rooms.organizations.errors import (
     RequestUnknown,
     TeamUnknown,
 )
-from hansa.rooms.organizations.founding import blockers_of, delete
+from hansa.rooms.organizations.founding import BLOCKERS_ABOVE, blockers_of, delete
 from hansa.rooms.organizations.invitations.acts import own_invitations
 from hansa.rooms.organizations.invitations.store import pending as pending_invitations
 from hansa.rooms.organizations.members.acts import members_in
@@ -25,7 +25,7 @@ from hansa.rooms.organizations.membership_facts import (
     OwnOrganization,
     own_organizations_in,
 )
-from hansa.rooms.organizations.reading import held, lock, own_organizations, profile_of
+from hansa.rooms.organizations.reading import held, lock, names_of, own_organizations, profile_of
 from hansa.rooms.organizations.reading import locked as lock_as_member
 from hansa.rooms.organizations.records import (
     NOTHING,
@@ -42,7 +42,7 @@ from hansa.rooms.organizations.records import (
     Shown,
     Team,
 )
-from hansa.rooms.organizations.repeating import ACCEPTED, Sent, answer_of, status_of
+from hansa.rooms.organizations.repeating import ACCEPTED, Repeating, Sent, answer_of, status_of
 from hansa.rooms.organizations.requests.acts import ask, end_executing
 from hansa.rooms.organizations.requests.kinds import REQUEST_KINDS, RequestKind, demands_of_control
 from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
@@ -60,6 +60,7 @@ from hansa.rooms.organizations.teams.store import teams_of as teams_in
 
 __all__ = [
     "ACCEPTED",
+    "BLOCKERS_ABOVE",
     "NOTHING",
     "OWN_ORGANIZATIONS",
     "REQUEST_KINDS",
@@ -84,6 +85,7 @@ __all__ = [
     "OwnInvitation",
     "OwnOrganization",
     "Reading",
+    "Repeating",
     "Request",
     "RequestExists",
     "RequestKind",
@@ -111,6 +113,7 @@ __all__ = [
     "lock_for_enforcement",
     "members_in",
     "members_of_teams",
+    "names_of",
     "own_invitations",
     "own_organizations",
     "own_organizations_in",

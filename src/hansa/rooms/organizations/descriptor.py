@@ -5,6 +5,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 
 from .account_end import ACCOUNT_END_OF_MEMBERSHIPS
 from .fleet.releasing import RELEASE
+from .founding import BLOCKERS_ABOVE
 from .invitations.acts import invite_granted
 from .invitations.store import forget
 from .members.acts import change_granted
@@ -28,7 +29,7 @@ ROOM = Room(
     ),
     settings=frozenset({"base_url", "registry_name"}),
     account_end=ACCOUNT_END_OF_MEMBERSHIPS,
-    offers=(OWN_KINDS, GRANTS, REQUEST_KINDS),
+    offers=(BLOCKERS_ABOVE, OWN_KINDS, GRANTS, REQUEST_KINDS),
     fills=(
         OWN_KINDS.filled_with((OWNERS, RELEASE, GRANT)),
         GRANTS.filled_with({INVITATION: invite_granted, ROLE: change_granted, TEAM: place_granted}),

@@ -1,11 +1,13 @@
 """Found, describe and delete an organization. Its treasury is opened and closed in the same commit."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import msgspec
 
 from hansa.foundation.events import OrganizationCreated
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
@@ -86,15 +88,19 @@ async def describe(
     return await reading.profile_of(tx, str(organization.id), developer.id)
 
 
-async def delete(tx: Tx, developer: Developer, key: str, require_unbound: agents.RequireUnbound) -> None:
+Blockers: TypeAlias = Callable[[Tx, Organization], Awaitable[list[dict[str, Any]]]]
+BLOCKERS_ABOVE: Slot[Blockers] = Slot("organizations: what keeps an organization from its end")
+
+
+async def delete(tx: Tx, developer: Developer, key: str, runtime: Runtime) -> None:
     """End an organization that owns nothing, with its treasury.
 
-    Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive, OrganizationBlocked, and the errors of `require_unbound`.
+    Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive, OrganizationBlocked, and the errors of `agents.REQUIRE_UNBOUND`.
     """
     organization = await reading.locked(tx, key, developer.id, Role.OWNER)
-    if blockers := await blockers_of(tx, organization):
+    if blockers := await blockers_of(tx, organization, runtime):
         raise OrganizationBlocked(members={"blockers": blockers})
-    await agents.close_treasury(tx, organization.treasury_did, require_unbound)
+    await agents.close_treasury(tx, organization.treasury_did, agents.REQUIRE_UNBOUND.of(runtime))
     await audit.record(tx, organization.id, developer, "organization.delete", organization.slug)
     await invitations.revoke_all(tx, organization.id)
     await requests.cancel_all(tx, organization.id)
@@ -104,8 +110,8 @@ async def delete(tx: Tx, developer: Developer, key: str, require_unbound: agents
     await store.set_status(tx, organization.id, "deleted")
 
 
-async def blockers_of(tx: Tx, organization: Organization) -> list[dict[str, Any]]:
-    """Agents and units that keep an organization from being deleted."""
+async def blockers_of(tx: Tx, organization: Organization, runtime: Runtime) -> list[dict[str, Any]]:
+    """Agents, units and open acts that keep an organization from being deleted."""
     did = organization.treasury_did
     found = [
         {"kind": "agent", "agent_did": agent.did, "amount": "1", "detail": "Release the agent or end it."}
@@ -120,7 +126,7 @@ async def blockers_of(tx: Tx, organization: Organization) -> list[dict[str, Any]
     if executing := await requests.executing_of(tx, organization.id):
         detail = "Wait until the other registry has decided."
         found.append({"kind": "request", "agent_did": did, "amount": str(executing), "detail": detail})
-    return found
+    return [*found, *await BLOCKERS_ABOVE.of(runtime)(tx, organization)]
 
 
 def _card_of_treasury(new: NewOrganization) -> dict[str, Any]:

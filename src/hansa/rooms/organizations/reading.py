@@ -1,6 +1,6 @@
 """Find an organization for a caller: a private one is unknown to everybody who is not a member."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from hansa.foundation.plumbing.storage.database import Tx
@@ -64,6 +64,11 @@ async def with_counts(tx: Tx, found: Sequence[Organization]) -> list[Shown]:
         Shown(one, Counts(counts[one.id][0], counted_agents.get(one.id, 0), counts[one.id][1]))
         for one in found
     ]
+
+
+async def names_of(tx: Tx, organization_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Slug and name of each of these organizations."""
+    return await store.names_of(tx, organization_ids)
 
 
 def as_key(text: str) -> UUID | str:

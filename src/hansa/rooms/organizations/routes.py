@@ -69,7 +69,6 @@ Key = Annotated[str, Path(max_length=64)]
 MaybeReader = Annotated[Developer | None, maybe_developer_holding("orgs:read")]
 ReadingDeveloper = Annotated[Developer, developer_holding("orgs:read")]
 WritingDeveloper = Annotated[Developer, developer_acting("orgs:write")]
-Unbound = Annotated[agents.RequireUnbound, Depends(agents.REQUIRE_UNBOUND.given)]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 
@@ -165,10 +164,11 @@ async def change_organization(
     ),
 )
 async def delete_organization(
-    organization_id: Key, developer: WritingDeveloper, db: catalogue.CardWrites, require_unbound: Unbound
+    organization_id: Key, developer: WritingDeveloper, db: catalogue.CardWrites, http: Request
 ) -> OrganizationDeletedOut:
     """Delete an organization that owns no agent and no units. Its slug is never used again."""
-    await db.transaction(lambda tx: delete(tx, developer, organization_id, require_unbound))
+    runtime = runtime_of(http)
+    await db.transaction(lambda tx: delete(tx, developer, organization_id, runtime))
     return OrganizationDeletedOut()
 
 

@@ -3,7 +3,7 @@
 Locks: the organization's row comes first; every change of its members, teams, agents and requests holds it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -160,6 +160,14 @@ async def counts_of(tx: Tx, organization_ids: Sequence[UUID]) -> dict[UUID, tupl
     """Members and teams of each organization."""
     rows = await tx.fetch(_COUNTS, list(organization_ids))
     return {row["id"]: (row["members"], row["teams"]) for row in rows}
+
+
+async def names_of(tx: Tx, organization_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Slug and name of each organization."""
+    rows = await tx.fetch(
+        "SELECT id, slug, name FROM organizations_organization WHERE id = ANY ($1)", list(organization_ids)
+    )
+    return {row["id"]: (row["slug"], row["name"]) for row in rows}
 
 
 async def role_of(tx: Tx, organization_id: UUID, developer_id: int | None) -> Role | None:

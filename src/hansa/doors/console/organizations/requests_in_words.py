@@ -114,6 +114,13 @@ def _sentence(kind: str, body: Mapping[str, Any], names: Mapping[int, str]) -> I
             Piece("text", " to "),
             Piece("party", contract["provider_did"]),
         )
+    elif kind == "award":
+        yield from (
+            Piece("text", "Award work for "),
+            Piece("value", body["price"]),
+            Piece("text", " to "),
+            Piece("party", body["provider_did"]),
+        )
     elif kind == "grant":
         yield from _of_grant(body, names)
     elif kind == "budget":

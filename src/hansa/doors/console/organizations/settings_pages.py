@@ -20,7 +20,7 @@ from hansa.doors.console.api_acts import act_as_person
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents, catalogue, organizations
+from hansa.rooms import catalogue, organizations
 from hansa.rooms.organizations import Organization, Role
 
 from .pages import LIST, Key, held, organization_page, organization_router, outcome
@@ -57,13 +57,13 @@ async def delete_organization(
 ) -> Response:
     """Delete the organization, whose slug was typed."""
     person, form = sender.person, sender.form
-    require_unbound = agents.REQUIRE_UNBOUND.of(runtime_of(request))
+    runtime = runtime_of(request)
 
     async def deleted(tx: Tx) -> organizations.OrganizationDeletedOut:
         organization = await held(tx, person, organization_id, Role.OWNER)
         if form.value("typed_name").strip() != organization.slug:
             raise FormRefused({"typed_name": SLUG_TYPED})
-        await organizations.delete(tx, person.developer, organization_id, require_unbound)
+        await organizations.delete(tx, person.developer, organization_id, runtime)
         return organizations.OrganizationDeletedOut()
 
     try:
@@ -86,7 +86,9 @@ async def _page(
     async def reading(tx: Tx) -> tuple[Organization, Sequence[dict[str, Any]]]:
         organization = await held(tx, person, key, Role.ADMIN)
         is_owner = organization.role is Role.OWNER
-        return organization, await organizations.blockers_of(tx, organization) if is_owner else ()
+        return organization, await organizations.blockers_of(
+            tx, organization, runtime_of(request)
+        ) if is_owner else ()
 
     organization, blockers = await db.read(reading)
     return organization_page(

@@ -2,6 +2,7 @@
 
 from hansa.rooms.agents.collective.moving import move_to_developer, move_to_organization
 from hansa.rooms.agents.collective.reading import (
+    are_related,
     count_of_organization,
     counts_of_organizations,
     is_of_organization,
@@ -12,6 +13,7 @@ from hansa.rooms.agents.collective.reading import (
 from hansa.rooms.agents.collective.treasuries import close_treasury, open_treasury
 
 __all__ = [
+    "are_related",
     "close_treasury",
     "count_of_organization",
     "counts_of_organizations",

@@ -34,6 +34,11 @@ async def is_of_organization(tx: Tx, did: str, organization_id: UUID) -> bool:
     return await store.is_of(tx, did, organization_id)
 
 
+async def are_related(tx: Tx, one: str, other: str) -> bool:
+    """Return whether two agents of this registry have the same owner or affiliated ones."""
+    return await store.are_related(tx, one, other)
+
+
 async def readers_of(tx: Tx, dids: Sequence[str]) -> dict[str, set[int]]:
     """The developers who may read each agent of this registry: its owner, or the members of its organization."""
     readers: defaultdict[str, set[int]] = defaultdict(set)

@@ -136,6 +136,12 @@ async def is_of(tx: Tx, did: str, organization_id: UUID) -> bool:
     return found
 
 
+async def are_related(tx: Tx, one: str, other: str) -> bool:
+    """Return whether both agents are here and are related."""
+    found: bool | None = await tx.fetchval("SELECT related FROM agents_related($1, $2)", one, other)
+    return found is True
+
+
 async def readers_of(tx: Tx, dids: Sequence[str]) -> list[tuple[str, int]]:
     """Pairs of an agent and a developer who may read it."""
     rows = await tx.fetch("SELECT agent, developer FROM agents_readers($1)", list(dids))

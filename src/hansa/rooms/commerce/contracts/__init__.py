@@ -2,18 +2,26 @@
 
 from hansa.rooms.commerce.contracts.accept import accept
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
+from hansa.rooms.commerce.contracts.approve import Approval, approve
 from hansa.rooms.commerce.contracts.attestation_store import attestations_state
-from hansa.rooms.commerce.contracts.contract import Contract, Status
+from hansa.rooms.commerce.contracts.awarding import OfferedWork, award_work, require_bidder
+from hansa.rooms.commerce.contracts.contract import Contract, Milestone, Status
 from hansa.rooms.commerce.contracts.cross_registry_payment import end_by_decision, forgotten_part
 from hansa.rooms.commerce.contracts.deadlines import CONTRACT_DEADLINES
+from hansa.rooms.commerce.contracts.ending import cancel, mark_failed
 from hansa.rooms.commerce.contracts.errors import (
+    ACT_REFUSALS,
+    BondRequired,
     ContractUnknown,
     DeadlinePassed,
     FundedAcross,
+    MilestoneNotNext,
     PageLinkInvalid,
     ProviderUnknown,
+    RelatedParty,
     SelfContract,
     TermsInvalid,
+    TokenForFunded,
     TooManyProposals,
     WrongState,
 )
@@ -46,9 +54,17 @@ from hansa.rooms.commerce.contracts.reading import (
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.routes import router
-from hansa.rooms.commerce.contracts.rules import require_state
-from hansa.rooms.commerce.contracts.schemas import ContractIn, ContractOut, ProxyIn, SubmissionIn
-from hansa.rooms.commerce.contracts.store import counts, find
+from hansa.rooms.commerce.contracts.rules import require_state, scaled
+from hansa.rooms.commerce.contracts.schemas import (
+    ApprovalIn,
+    ContractIn,
+    ContractOut,
+    NoteIn,
+    ProxyIn,
+    ReasonIn,
+    SubmissionIn,
+)
+from hansa.rooms.commerce.contracts.store import counts, find, statuses_of
 from hansa.rooms.commerce.contracts.suspension import (
     CONTRACTS_FOLLOW,
     CONTRACTS_OF_REVOKED,
@@ -59,15 +75,19 @@ from hansa.rooms.commerce.contracts.suspension import (
     restore,
 )
 from hansa.rooms.commerce.contracts.transitions import require_in_time, take
-from hansa.rooms.commerce.contracts.work import submit
+from hansa.rooms.commerce.contracts.work import request_changes, submit
 
 __all__ = [
     "ACCOUNT_END_OF_CONTRACTS",
+    "ACT_REFUSALS",
     "CONTRACTS_FOLLOW",
     "CONTRACTS_OF_REVOKED",
     "CONTRACT_DEADLINES",
     "CONTRACT_STATEMENTS",
     "DIGITS_MAX",
+    "Approval",
+    "ApprovalIn",
+    "BondRequired",
     "Contract",
     "ContractFilter",
     "ContractIn",
@@ -77,19 +97,29 @@ __all__ = [
     "DeadlinePassed",
     "FundedAcross",
     "Listed",
+    "Milestone",
+    "MilestoneNotNext",
+    "NoteIn",
+    "OfferedWork",
     "PageLinkInvalid",
     "Proposal",
     "ProviderUnknown",
     "ProxyIn",
+    "ReasonIn",
+    "RelatedParty",
     "SelfContract",
     "Status",
     "SubmissionIn",
     "TermsInvalid",
+    "TokenForFunded",
     "TooManyProposals",
     "WrongState",
     "accept",
+    "approve",
     "attestations_state",
     "award",
+    "award_work",
+    "cancel",
     "close",
     "counts",
     "dispute",
@@ -101,6 +131,7 @@ __all__ = [
     "is_last_submission_stated",
     "link_router",
     "list_contracts",
+    "mark_failed",
     "names_of_parts",
     "open_contracts_of",
     "overpaid_at",
@@ -115,13 +146,17 @@ __all__ = [
     "read_contract_as",
     "read_public_contract",
     "read_router",
+    "request_changes",
+    "require_bidder",
     "require_in_time",
     "require_state",
     "require_unbound",
     "restore",
     "router",
     "rulings_about",
+    "scaled",
     "shown",
+    "statuses_of",
     "submit",
     "surplus_of",
     "take",

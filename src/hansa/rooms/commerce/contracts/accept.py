@@ -83,13 +83,17 @@ async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:
     return None
 
 
-async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:
+def held_for(contract: Contract, settings: Settings) -> ledger.NewHold:
+    """The hold of a funded contract, which lasts until a dispute about the review is too late."""
     assert contract.review_by is not None
     window = timedelta(hours=settings.dispute_window_hours)
-    held_for = ledger.NewHold(
+    return ledger.NewHold(
         OWNER_KIND, str(contract.id), contract.provider_did, contract.review_by + window + HOLD_MARGIN
     )
-    order = ledger.HoldOrder(contract.contractor_did, contract.amount, held_for)
+
+
+async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:
+    order = ledger.HoldOrder(contract.contractor_did, contract.amount, held_for(contract, settings))
     try:
         result = await ledger.open_hold(tx, order, ledger.Book.of(settings))
     except ledger.InsufficientBalance as short:

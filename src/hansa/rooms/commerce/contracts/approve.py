@@ -16,13 +16,15 @@ from .contract import Contract, Status
 from .reading import ContractShown
 from .transitions import require_in_time, take
 
+NO_CONSENT = paying.Consent()
+
 
 @dataclass(frozen=True)
 class Approval:
     """Milestone to approve; None is the submitted one. A payment token pays it instead of a transfer."""
 
     milestone: int | None
-    consent: paying.Consent
+    consent: paying.Consent = NO_CONSENT
     payment_token: str | None = field(default=None, repr=False)
 
 

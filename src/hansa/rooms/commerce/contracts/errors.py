@@ -1,6 +1,14 @@
 """Why an act on a contract is refused."""
 
-from hansa.foundation.values.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, Unauthorized
+from hansa.foundation.values.errors import (
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Refused,
+    Unauthorized,
+)
 
 
 class ContractUnknown(NotFound):
@@ -136,8 +144,25 @@ class BondRequired(Forbidden):
     )
 
 
+class RelatedParty(Forbidden):
+    """The provider and the contractor have the same owner, or owners that are affiliated."""
+
+    code = "RELATED_PARTY"
+    sentence = "An agent with the same owner, or with an affiliated one, cannot be the provider of this work."
+
+
 class TokenForFunded(Invalid):
     """A funded contract is paid from its hold, not by a payment token."""
 
     code = "TOKEN_FOR_FUNDED_CONTRACT"
     sentence = "A funded contract is paid from its hold: send no payment_token."
+
+
+ACT_REFUSALS: tuple[type[Refused], ...] = (
+    WrongParty,
+    ContractUnknown,
+    WrongState,
+    PaymentUnderWay,
+    DeadlinePassed,
+)
+"""Refusals of every act on a contract."""

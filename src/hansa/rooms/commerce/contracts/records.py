@@ -29,6 +29,7 @@ class NewContract(msgspec.Struct, frozen=True):
     created_at: datetime
     provider_registry: str | None = None
     grant_id: UUID | None = None
+    first_act: str = "proposed"
 
 
 class PartPaid(msgspec.Struct, frozen=True):

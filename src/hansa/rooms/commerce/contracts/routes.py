@@ -62,11 +62,7 @@ PayingAgent = Annotated[Agent, agent_holding(PERMISSION)]
 _EVERY_ACT: tuple[type[Refused], ...] = (
     Unauthorized,
     Forbidden,
-    errors.WrongParty,
-    errors.ContractUnknown,
-    errors.WrongState,
-    errors.PaymentUnderWay,
-    errors.DeadlinePassed,
+    *errors.ACT_REFUSALS,
     Invalid,
     BodyInvalid,
     KeyReused,

@@ -102,6 +102,20 @@ def replaced_bond(contract: Contract) -> Minor:
     return default_bond(contract.amount) if contract.provider_bond is None else contract.provider_bond
 
 
+def scaled(milestones: Sequence[Milestone], amount: Minor, price: Minor) -> tuple[Milestone, ...]:
+    """Return the milestones of this amount with amounts that sum to the price: each is rounded down, and the last has the rest.
+
+    Raises: TermsInvalid, where nothing is left of a milestone.
+    """
+    if not milestones:
+        return ()
+    shares = [one.amount * price // amount for one in milestones[:-1]]
+    shares.append(price - sum(shares))
+    if 0 in shares:
+        raise TermsInvalid("The price leaves nothing for one of the milestones.", field="price")
+    return tuple(replace(one, amount=Minor(share)) for one, share in zip(milestones, shares, strict=True))
+
+
 def require_ahead(terms: Terms, now: datetime) -> None:
     """The dates of the terms are in the future, and not too far. Raises: TermsInvalid."""
     if terms.dates and terms.dates[0] <= now:

@@ -45,7 +45,7 @@ WITH inserted AS (INSERT INTO commerce_contract (version, title, contract_type, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'PROPOSED', $14, $14, $15, $16::text IS NOT NULL, $16, $17, $18, $19)
 RETURNING {columns}), noted AS (
   INSERT INTO commerce_contract_history (contract_id, act, actor_did, at)
-  SELECT id, 'proposed', contractor_did, created_at FROM inserted)
+  SELECT id, $20, contractor_did, created_at FROM inserted)
 SELECT * FROM inserted
 """.format(columns=", ".join(_NAMES))  # noqa: S608
 
@@ -222,12 +222,13 @@ def _inserted(new: NewContract) -> tuple[Any, ...]:
         terms.provider_bond,
         terms.provider_jobs,
         new.grant_id,
+        new.first_act,
     )
 
 
 def _as_inserted(row: asyncpg.Record, new: NewContract) -> tuple[Contract, HistoryLine]:
     contract = _contract({**row, "now": new.created_at}, new.terms.milestones)
-    line = HistoryLine(contract.id, "proposed", contract.contractor_did, None, None, None, new.created_at)
+    line = HistoryLine(contract.id, new.first_act, contract.contractor_did, None, None, None, new.created_at)
     return contract, line
 
 
@@ -280,6 +281,12 @@ async def of_party(tx: Tx, did: str, statuses: Collection[Status]) -> list[int]:
 async def attestations_of(tx: Tx, did: str, limit: int) -> list[Contract]:
     """The newest attestation contracts to which an agent is a party."""
     return [one for row in await tx.fetch(_ATTESTATIONS_OF, did, limit) if (one := _found(row))]
+
+
+async def statuses_of(tx: Tx, contract_ids: Collection[int]) -> dict[int, Status]:
+    """The status of each of these contracts."""
+    rows = await tx.fetch("SELECT id, status FROM commerce_contract WHERE id = ANY($1)", list(contract_ids))
+    return {row["id"]: Status(row["status"]) for row in rows}
 
 
 async def count_binding(tx: Tx, dids: Sequence[str]) -> dict[str, int]:

@@ -22,7 +22,8 @@ from hansa.rooms.commerce.disputes.dispute import (
     DisputeFilter,
     DisputeStatus,
 )
-from hansa.rooms.commerce.disputes.filing import file
+from hansa.rooms.commerce.disputes.errors import DisputeUnknown, EvidenceClosed, TooMuchEvidence
+from hansa.rooms.commerce.disputes.filing import add_evidence, file
 from hansa.rooms.commerce.disputes.pending_awards import (
     approve_award,
     count_open_decisions,
@@ -30,7 +31,12 @@ from hansa.rooms.commerce.disputes.pending_awards import (
     reject_award,
 )
 from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
-from hansa.rooms.commerce.disputes.routes import admin_router, malpractice_router, router
+from hansa.rooms.commerce.disputes.routes import (
+    DISPUTE_REFUSALS,
+    admin_router,
+    malpractice_router,
+    router,
+)
 from hansa.rooms.commerce.disputes.schemas import (
     AwardOut,
     AwardReasonIn,
@@ -45,6 +51,7 @@ from hansa.rooms.commerce.disputes.store import OpenDecisions
 __all__ = [
     "ACCOUNT_END",
     "DISPUTE_DEADLINES",
+    "DISPUTE_REFUSALS",
     "SLASH_BOND",
     "AwardFilter",
     "AwardOut",
@@ -58,11 +65,15 @@ __all__ = [
     "DisputeIn",
     "DisputeOut",
     "DisputeStatus",
+    "DisputeUnknown",
+    "EvidenceClosed",
     "EvidenceIn",
     "OpenDecisions",
     "Ordered",
     "RulingIn",
     "SlashBond",
+    "TooMuchEvidence",
+    "add_evidence",
     "admin_router",
     "approve_award",
     "award_router",

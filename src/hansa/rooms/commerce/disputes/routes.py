@@ -74,7 +74,7 @@ _EVERY_WRITE: tuple[type[Refused], ...] = (
     KeyInProgress,
     TooManyRequests,
 )
-_OF_CONTRACT: tuple[type[Refused], ...] = (
+DISPUTE_REFUSALS: tuple[type[Refused], ...] = (
     contracts.ContractUnknown,
     contracts.WrongState,
     contracts.DeadlinePassed,
@@ -82,7 +82,9 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
     errors.TooLate,
     errors.DisputeExists,
     errors.TooManyDisputes,
+    errors.DepositUncovered,
 )
+"""Refusals of a dispute about a contract."""
 
 
 @router.post(
@@ -91,10 +93,9 @@ _OF_CONTRACT: tuple[type[Refused], ...] = (
     response_model=DisputeOut,
     responses=problems(
         *_EVERY_WRITE,
-        *_OF_CONTRACT,
+        *DISPUTE_REFUSALS,
         errors.SelfDispute,
         errors.PayerOnly,
-        errors.DepositUncovered,
         errors.DefendantUnknown,
         federation.FrameUnavailable,
         errors.PaymentUnknown,
@@ -133,7 +134,7 @@ async def file_dispute(
     "/malpractice",
     status_code=201,
     response_model=MalpracticeOut,
-    responses=problems(*_EVERY_WRITE, *_OF_CONTRACT, errors.DepositUncovered),
+    responses=problems(*_EVERY_WRITE, *DISPUTE_REFUSALS),
 )
 async def file_malpractice_record(
     body: MalpracticeIn,

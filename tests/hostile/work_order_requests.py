@@ -1,0 +1,167 @@
+"""Work orders, bids and contracts of the staged developer's organization and of another one, and the bodies of requests to them."""
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms import ledger
+from tests.hostile import organization_requests
+from tests.organizations import found
+from tests.registry import TestAgent, TestDeveloper
+
+if TYPE_CHECKING:
+    from tests.hostile.well_formed import Stage
+
+AMOUNT, PRICE = "0.0002", "0.0001"
+SHA256 = "0" * 64
+
+
+def _order() -> dict[str, Any]:
+    return {
+        "title": "Staged",
+        "spec": "Staged.",
+        "acceptance_criteria": "Done.",
+        "amount": AMOUNT,
+        "bids_until": (datetime.now(UTC) + timedelta(days=1)).isoformat(),
+        "submit_days": 1,
+        "review_days": 1,
+    }
+
+
+async def _post(stage: "Stage", who: TestDeveloper | TestAgent, path: str, **body: Any) -> Any:
+    answer = await stage.registry.post(path, json=body, headers=who.headers)
+    assert answer.is_success, answer.text
+    return answer.json()
+
+
+async def _funded(stage: "Stage", organization_id: str) -> None:
+    """Give the treasury of the organization a few units."""
+    book = ledger.Book.of(stage.registry.settings)
+
+    async def grant(tx: Any) -> Any:
+        did = await tx.fetchval(
+            "SELECT treasury_did FROM organizations_organization WHERE id = $1::text::uuid", organization_id
+        )
+        number = await tx.fetchval("SELECT count(*) FROM ledger_transaction")
+        return await ledger.grant(tx, payee=did, amount=parse_amount("20"), ref=f"staged {number}", book=book)
+
+    assert await stage.registry.database.transaction(grant)
+
+
+async def own_organization(stage: "Stage") -> str:
+    """The id of the staged developer's organization, whose treasury has units."""
+    organization_id = await organization_requests.organization(stage)
+    await _funded(stage, organization_id)
+    return organization_id
+
+
+async def treasury_with_units(stage: "Stage") -> str:
+    """`<organization>/work-orders`."""
+    return f"{await own_organization(stage)}/work-orders"
+
+
+async def own_order(stage: "Stage") -> str:
+    """`<organization>/work-orders/<id>` of an open order."""
+    organization_id = await own_organization(stage)
+    made = await _post(stage, stage.developer, f"/organizations/{organization_id}/work-orders", **_order())
+    return f"{organization_id}/work-orders/{made['id']}"
+
+
+async def _body_of_award(stage: "Stage") -> dict[str, Any]:
+    """A bid on the newest order."""
+    newest = await stage.registry.database.read(
+        lambda tx: tx.fetchval("SELECT id::text FROM treasury_work_order ORDER BY seq DESC LIMIT 1")
+    )
+    bid = await _post(stage, stage.payee, f"/work-orders/{newest}/bids", price=PRICE, eta_seconds=60)
+    return {"bid_id": bid["bid_id"]}
+
+
+async def order_of_another(stage: "Stage") -> str:
+    """`/work-orders/<id>` of an order of an organization to which the staged developer is not related."""
+    other = await found(stage.registry)
+    await _funded(stage, other.created["id"])
+    made = await _post(stage, other.owner, f"/organizations/{other.slug}/work-orders", **_order())
+    return str(made["id"])
+
+
+async def bid_of_agent(stage: "Stage") -> str:
+    """`/work-orders/<id>/bids/<id>` of a live bid of the staged agent."""
+    order = await order_of_another(stage)
+    bid = await _post(stage, stage.agent, f"/work-orders/{order}/bids", price=PRICE, eta_seconds=60)
+    return f"{order}/bids/{bid['bid_id']}"
+
+
+def _contract(act: str) -> Callable[["Stage"], Awaitable[str]]:
+    """`<organization>/contracts/<id>/<act>` of a contract of the treasury, in the state that the act needs."""
+
+    async def made(stage: "Stage") -> str:
+        organization_id = await own_organization(stage)
+        contract_id = await _awarded(stage, organization_id)
+        if act in {"request-changes", "approve-completion", "dispute"}:
+            await _post(
+                stage, stage.payee, f"/contracts/{contract_id}/submit", deliverable={"sha256": SHA256}
+            )
+        if act == "cancel":
+            await stage.registry.database.transaction(
+                lambda tx: tx.execute(
+                    "UPDATE commerce_contract SET status = 'PROPOSED', accepted_at = NULL, turn_at = NULL WHERE id = $1",
+                    contract_id,
+                )
+            )
+        return f"{organization_id}/contracts/{contract_id}/{act}"
+
+    return made
+
+
+async def _awarded(stage: "Stage", organization_id: str) -> int:
+    made = await _post(stage, stage.developer, f"/organizations/{organization_id}/work-orders", **_order())
+    bid = await _post(stage, stage.payee, f"/work-orders/{made['id']}/bids", price=PRICE, eta_seconds=60)
+    path = f"/organizations/{organization_id}/work-orders/{made['id']}/award"
+    awarded = await _post(stage, stage.developer, path, bid_id=bid["bid_id"])
+    contract_id: int = awarded["result"]["contract_id"]
+    return contract_id
+
+
+async def dispute(stage: "Stage") -> str:
+    """`<organization>/disputes/<id>` of an open dispute of the treasury."""
+    path = await _contract("dispute")(stage)
+    filed = await _post(stage, stage.developer, f"/organizations/{path}", **await _body_of_dispute(stage))
+    return f"{path.partition('/')[0]}/disputes/{filed['id']}"
+
+
+async def _body_of_order(_: "Stage") -> dict[str, Any]:
+    return _order()
+
+
+async def _body_of_bid(_: "Stage") -> dict[str, Any]:
+    return {"price": PRICE, "eta_seconds": 60}
+
+
+async def _body_of_dispute(stage: "Stage") -> dict[str, Any]:
+    return {"defendant_did": stage.payee.did, "reason_code": "OTHER", "description": "No."}
+
+
+async def _body_of_evidence(_: "Stage") -> dict[str, Any]:
+    return {"sha256": SHA256}
+
+
+ROOT = "/api/v1/organizations/{organization_id}"
+_ACTS = ("cancel", "request-changes", "approve-completion", "mark-failed", "dispute")
+MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
+    **{f"{{organization_id}}/contracts/{{contract_id}}/{act}": _contract(act) for act in _ACTS},
+    "{organization_id}/disputes/{dispute_id}": dispute,
+    "{organization_id}/work-orders/{work_order_id}": own_order,
+    "{organization_id}/work-orders": treasury_with_units,
+    "{work_order_id}/bids/{bid_id}": bid_of_agent,
+    "{work_order_id}": order_of_another,
+}
+"""Objects named by a path, the longest first."""
+
+BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
+    f"POST {ROOT}/work-orders": _body_of_order,
+    f"POST {ROOT}/work-orders/{{work_order_id}}/award": _body_of_award,
+    f"POST {ROOT}/contracts/{{contract_id}}/dispute": _body_of_dispute,
+    f"POST {ROOT}/disputes/{{dispute_id}}/evidence": _body_of_evidence,
+    "POST /api/v1/work-orders/{work_order_id}/bids": _body_of_bid,
+}
