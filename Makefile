@@ -116,7 +116,7 @@ bench-full: .venv/.test ## the same benches at their large sizes
 	$(BIN)/python -m bench --full
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
-	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse deployment; do \
+	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse deployment installers; do \
 	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
 
 clean: ## remove the environment and every cache

@@ -166,6 +166,33 @@ class Machine:
                 process.kill()
             await process.communicate()
 
+    async def is_backed_up(self) -> None:
+        """Require that the unit of the backup writes one, with the keys, to its directory alone."""
+        unit = service_of("hansa-backup.service")
+        backups = self.directory / "backups"
+        backups.mkdir()
+        confinement = Confinement((backups, self.data_dir), int(unit["UMask"], 8))
+        confinement.own()
+        meant = {
+            "/opt/hansa/.venv/bin/hansa": str(COMMAND),
+            "/backups": str(backups),
+            "/srv/hansa": str(self.data_dir),
+        }
+        words = [meant.get(word, word) for word in shlex.split(unit["ExecStart"])]
+        process = await asyncio.create_subprocess_exec(
+            *confinement.command(*words),
+            stdin=DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**self.variables(), "HANSA_KEYS_PASSPHRASE": "Quiet-Harbour-41-Lantern"},
+            cwd="/",
+        )
+        async with asyncio.timeout(START_SECONDS):
+            printed, _ = await process.communicate()
+        assert process.returncode == 0, printed.decode()
+        [file] = backups.iterdir()
+        assert (file.suffix, file.stat().st_mode & 0o777) == (".hansa", 0o600)
+
     async def stops(self, process: Process) -> None:
         """Require that the stop of the unit ends it as systemd expects."""
         assert "KillSignal" not in SERVICE, "SIGTERM"
@@ -212,6 +239,7 @@ async def test_the_unit_serves_with_its_rights_is_restarted_after_a_crash_and_st
         assert len(workers) > int(shlex.split(SERVICE["ExecStart"])[-1])
         for pid in (service.pid, *workers):
             machine.confinement.require(pid)
+        await machine.is_backed_up()
         status = await run("status", data_dir=machine.data_dir)
         assert status.code == 0, status
         assert SERVICE["Restart"] == "on-failure"

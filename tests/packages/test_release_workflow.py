@@ -47,3 +47,18 @@ def test_the_image_of_a_release_is_built_and_started_for_both_platforms():
     [started] = [step["run"] for step in steps if "docker run" in step.get("run", "")]
     assert f"for platform in {' '.join(platforms)}; do" in started
     assert any("setup-qemu-action" in step.get("uses", "") for step in steps)
+
+
+def test_each_expression_names_a_context_that_exists_and_a_step_before_it():
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    for job in jobs.values():
+        assert job.get("needs", "test") in jobs
+        known: set[str] = set()
+        for step in job["steps"]:
+            for expression in re.findall(r"\$\{\{ (.*?) \}\}", str(step)):
+                context, *names = expression.split(".")
+                assert context in {"github", "steps"}, expression
+                if context == "steps":
+                    assert names[0] in known, expression
+                    assert names[1] == "outputs", expression
+            known.add(step.get("id", ""))

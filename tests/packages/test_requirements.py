@@ -1,6 +1,8 @@
 """One source of truth for versions: what the distributions ask for, what is tested, and what a release pins."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 from packaging.requirements import Requirement
@@ -29,6 +31,13 @@ def test_each_requirement_has_both_bounds_and_admits_the_version_that_is_tested(
     for one in requirement.specifier:
         # A lowest version that no test has seen is a promise that nobody keeps.
         assert one.operator != ">=" or Version(one.version).release[:2] == tested.release[:2], requirement
+
+
+def test_the_tested_versions_satisfy_every_requirement_of_each_other():
+    checked = subprocess.run(
+        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_lock_file_is_made_from_the_same_names():
