@@ -9,6 +9,7 @@ from datetime import date
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.values.money import parse_amount
+from hansa.foundation.values.rights import Owner
 from hansa.rooms.reputation.scores.epochs import Funds
 from hansa.rooms.transfers.crossing.writing import FULL_WEIGHT, counted_fee
 from hansa_verify import Signal
@@ -44,7 +45,7 @@ class Line:
         return [Signal(kind, TODAY - self.age, payer, payee, fee, self.counts) for kind in kinds]  # type: ignore[arg-type]
 
 
-GRANTS_ARE_FUNDS = Funds({}).pay(payer=1, payee=0, amount=UNIT, fee=0)
+GRANTS_ARE_FUNDS = Funds({}).pay(payer=Owner(1), payee=Owner(0), amount=UNIT, fee=0)
 """Whether an owner without other units than its genesis grant pays for a job that counts."""
 
 

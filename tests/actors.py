@@ -54,6 +54,7 @@ async def create_agent(
 ) -> tuple[dict[str, Any], str]:
     """The answer to the creation of an agent by this developer, and a token of the agent."""
     settings, is_suspended = runtime.settings, IS_DEVELOPER_SUSPENDED.of(runtime)
+    organizations = agents.ORGANIZATION_AGENTS.of(runtime)
     developer = await check_developer(runtime, developer_token)
     developer.require("agents:create")
     identity = agents.new_identity(settings, None)
@@ -66,10 +67,11 @@ async def create_agent(
             requested_by=None,
             lifetime_seconds=settings.bootstrap_token_lifetime,
             is_suspended=is_suspended,
+            organizations=organizations,
         )
         asked = agents.Onboarding(issued.token, identity, host=None, card=card, site="203.0.113.1")
         return agents.CreateAgentOut.of(
-            identity, await agents.create_agent(tx, asked, settings, is_suspended)
+            identity, await agents.create_agent(tx, asked, settings, is_suspended, organizations)
         )
 
     made = await IndexedWrites(runtime.database, SEARCHER.of(runtime)).transaction(created)

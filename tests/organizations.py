@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, text_of
+from tests.registry import PASSWORD, TestAgent, TestDeveloper, TestRegistry, card_of, text_of
 
 TOKEN = re.compile(r"oit_[0-9a-f]{64}")
 
@@ -96,6 +96,31 @@ class Organization:
         given = await self.send(by, "POST", "/agents", json={"did": agent.did})
         assert given.status_code == 201, given.text
         return agent
+
+    async def born(self, by: TestDeveloper | None = None, **card: Any) -> TestAgent:
+        """An agent that belongs to the organization from its creation on, without units."""
+        by, elsewhere = by or self.owner, self.registry.elsewhere()
+        issued = await self.registry.post(
+            "/onboard/bootstrap/request-token",
+            json={"organization_id": self.slug},
+            headers={**by.headers, **elsewhere},
+        )
+        assert issued.status_code == 200, issued.text
+        created = await self.registry.post(
+            "/onboard/create_agent",
+            json={"agent_did_method": "hansa", "agent_card": card_of(**card)},
+            headers={"Bootstrap-Token": issued.json()["bootstrap_token"], **elsewhere},
+        )
+        assert created.status_code == 201, created.text
+        agent = created.json()
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": agent["client_id"],
+            "client_secret": agent["client_secret"],
+        }
+        token = await self.registry.post("/auth/agent/token", data=form, headers=elsewhere)
+        assert token.status_code == 200, token.text
+        return TestAgent(self.registry, agent["agent_did"], token.json()["access_token"], agent)
 
 
 async def token_mailed_to(registry: TestRegistry, address: str) -> str:

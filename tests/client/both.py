@@ -17,6 +17,10 @@ class Client:
     def __getattr__(self, name: str) -> Any:
         return _Awaited(getattr(self.unwrapped, name))
 
+    def treasury(self, organization: str) -> Any:
+        """The treasury of an organization, which is no call."""
+        return _Awaited(self.unwrapped.treasury(organization))
+
     async def close(self) -> None:
         registry = self.unwrapped
         if isinstance(registry, AsyncRegistry):

@@ -55,6 +55,9 @@ async def acts(who, agent) -> dict[str, int]:
         "card": registry.http.put(
             f"/api/v1/agent-cards/{agent.did}", json={"card_data": card}, headers=headers
         ),
+        "switch": registry.http.put(
+            f"/api/v1/agent-cards/{agent.did}", json={"is_active": False}, headers=headers
+        ),
         "act": registry.post(f"/agents/{agent.did}/act-token", headers=headers),
         "listing": registry.http.patch(
             f"/api/v1/agent-cards/{agent.did}/listing", json={"unlisted": True}, headers=headers
@@ -68,8 +71,8 @@ async def acts(who, agent) -> dict[str, int]:
 
 READS = {"read": 200}
 OPERATES = {**READS, "card": 200, "act": 200}
-MANAGES = {**OPERATES, "listing": 200, "roles": 200, "secret": 200}
-EVERY = dict.fromkeys(("read", "card", "act", "listing", "roles", "secret", "end"), 403)
+MANAGES = {**OPERATES, "switch": 200, "listing": 200, "roles": 200, "secret": 200}
+EVERY = dict.fromkeys(("read", "card", "switch", "act", "listing", "roles", "secret", "end"), 403)
 
 
 @pytest.mark.parametrize(

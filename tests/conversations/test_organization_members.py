@@ -2,6 +2,8 @@
 
 import pytest
 
+from hansa.foundation.plumbing.room import ACCOUNT_END
+from hansa.rooms.people.deletion import carry_out_due
 from tests.notified import notified_of, subscribe
 from tests.organizations import answer_invitation, code, found, id_of, token_mailed_to
 from tests.registry import PASSWORD, at_once
@@ -150,6 +152,36 @@ async def test_the_last_owner_cannot_delete_the_account(registry, guild):
     assert refused.status_code == 409
     [blocker] = refused.json()["blockers"]
     assert (blocker["kind"], blocker["agent_did"]) == ("organization", guild.created["treasury_did"])
+
+
+async def test_the_deletion_of_an_account_ends_its_memberships_with_their_event(registry, guild):
+    member = await guild.member("admin")
+    number = await id_of(member)
+    await subscribe(guild.owner, "organization.member_removed")
+    assert (await registry.post("/account/request-deletion", headers=member.headers)).status_code == 200
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE people_deletion SET effective_at = now(), next_try_at = now() WHERE developer_id = $1",
+            number,
+        )
+    )
+    await registry.database.transaction(lambda tx: carry_out_due(tx, ACCOUNT_END.of(registry.runtime)))
+    assert number not in await guild.roles()
+    removed = {
+        "organization_id": guild.created["id"],
+        "treasury_did": guild.created["treasury_did"],
+        "developer_id": number,
+        "role": None,
+        "by": number,
+    }
+    queued = await notified_of(registry, guild.created["treasury_did"])
+    assert ("organization.member_removed", removed) in queued
+    newest = (await guild.read(guild.owner, "/audit"))["items"][0]
+    assert (newest["act"], newest["actor"], newest["credential"]) == (
+        "member.remove",
+        number,
+        "account-deletion",
+    )
 
 
 async def test_a_sole_owner_makes_another_one_at_once_by_a_login(guild):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from hansa_verify import read_signal, scores_of
+from tests.organizations import found
 from tests.paying import Payments
 from tests.registry import DatabaseFarm, TestRegistry
 from tests.rooms.commerce.agreements import proposal
@@ -181,3 +182,33 @@ async def test_a_contract_paid_by_a_token_counts_once(rated: Rated):
     await rated.follow()
     record = await rated.track_record(seller.did)
     assert (record["jobs_verified"], record["volume"], record["contracts_completed"]) == (1, "40", 1)
+
+
+async def test_units_earned_by_an_agent_of_an_organization_are_the_organization_s(rated: Rated):
+    guild = await found(rated.registry)
+    of_guild, own = await guild.born(), await guild.owner.agent()
+    buyer, seller = await pair(rated)
+    await rated.pay_funded(buyer, of_guild, "10")
+    # The developer who created the agent has none of them.
+    await rated.pay(own, seller, "5")
+    await rated.follow()
+    assert (await rated.track_record(of_guild.did))["jobs_verified"] == 1
+    assert (await rated.track_record(seller.did))["jobs_verified"] == 0
+    await rated.pay(of_guild, seller, "5")
+    await rated.follow()
+    assert (await rated.track_record(seller.did))["jobs_verified"] == 1
+    left = await rated.registry.database.query(
+        lambda tx: tx.fetchval(
+            "SELECT available FROM reputation_organization_funds WHERE organization_id = $1::text::uuid",
+            guild.created["id"],
+        )
+    )
+    assert 4 * 10**8 < left < 5 * 10**8
+
+
+async def test_one_job_of_an_organization_counts_a_day(rated: Rated):
+    guild, seller = await found(rated.registry), await rated.registry.agent()
+    for _ in range(2):
+        await rated.pay_funded(await guild.born(), seller, "10")
+    await rated.follow()
+    assert (await rated.track_record(seller.did))["jobs_verified"] == 1

@@ -71,6 +71,28 @@ async def test_an_agent_that_was_suspended_itself_stays_suspended(registry, guil
     assert [await status_of(guild, one) for one in (agent, other)] == ["suspended", "active"]
 
 
+async def test_a_repeated_suspension_has_the_first_answer(registry, guild, enforcer):
+    agent = await guild.agent()
+
+    async def send(name, key, reason="Spam."):
+        return await registry.post(
+            f"/admin/organizations/{guild.slug}/{name}",
+            json={"reason": reason},
+            headers={**enforcer.headers, "Idempotency-Key": key},
+        )
+
+    first, again = [await send("suspend", "suspend-1") for _ in range(2)]
+    assert [one["registry"] for one in first.json()["results"]] == ["suspended", "suspended"]
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert again.headers["idempotent-replayed"] == "true"
+    assert code(await send("suspend", "suspend-1", "Fraud.")) == (422, "IDEMPOTENCY_KEY_REUSED")
+    ended, ended_again = [await send("reinstate", "reinstate-1") for _ in range(2)]
+    assert (ended.status_code, ended_again.json()) == (200, ended.json())
+    # A repetition of the suspension does not suspend what was reinstated.
+    assert (await send("suspend", "suspend-1")).json() == first.json()
+    assert await status_of(guild, agent) == "active"
+
+
 async def test_a_member_may_leave_a_suspended_organization(guild, enforcer):
     member = await guild.member()
     await act(enforcer, guild, "suspend")

@@ -26,6 +26,7 @@ from hansa.rooms import catalogue
 from hansa.rooms.agents import revoke
 from hansa.rooms.commerce import Networks
 from tests.doors.pages_read import ReadPage
+from tests.organizations import found
 from tests.registry import TestRegistry, card_of
 
 HOSTILE = '"><svg onload=alert(1)><script>alert(2)</script>{{ 7*7 }}'
@@ -427,6 +428,22 @@ async def test_an_agent_s_page_names_the_other_listed_agents_of_its_owner(regist
     assert "Withdrawn third" not in text
     assert stranger.did not in text
     assert "Other agents of the owner" not in await page_of(registry, stranger.did)
+
+
+async def test_the_page_of_an_organization_s_agent_names_the_organization_s_other_agents(
+    registry: TestRegistry,
+):
+    guild = await found(registry)
+    admin = await guild.member("admin")
+    own = await guild.owner.agent(name="Of the founder alone")
+    one = await guild.born(name="First of the guild")
+    assert "Other agents of the owner" not in await page_of(registry, one.did)
+    other = await guild.born(by=admin, name="Second of the guild")
+    text = await page_of(registry, one.did)
+    assert f'<a href="/agents/{other.did}"><bdi>Second of the guild</bdi></a>' in text
+    assert own.did not in text
+    assert guild.created["treasury_did"] not in text
+    assert "Other agents of the owner" not in await page_of(registry, own.did)
 
 
 async def test_an_agent_s_page_lists_the_versions_of_its_card(registry: TestRegistry):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.console_pages import furnish, pages_of
 from tests.hostile.well_formed import EVERYTHING_ON, Stage
-from tests.registry import StartRegistry
+from tests.registry import StartRegistry, TestRegistry
 
 STATEMENTS_MAX = 6
 # Pages that read more than six things in different rooms. A statement reads one room; that of the session and that of the names count.
@@ -59,10 +59,10 @@ async def stage(start_registry: StartRegistry) -> Stage:
 
 
 @asynccontextmanager
-async def counted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[str]]:
+async def counted(registry: TestRegistry, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[str]]:
     """The statements of all transactions from now on, without those that begin and end one."""
     made: list[str] = []
-    database = stage.registry.runtime.database
+    database = registry.runtime.database
     connection_of = database._connection
 
     @asynccontextmanager
@@ -83,7 +83,7 @@ async def counted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 async def test_no_page_makes_more_statements_than_it_may(stage: Stage, monkeypatch: pytest.MonkeyPatch):
     numbers: Counter[str] = Counter()
     async for page, browser in pages_of(stage):
-        async with counted(stage, monkeypatch) as made:
+        async with counted(stage.registry, monkeypatch) as made:
             answer = await browser.http.get(page.address)
         assert answer.status_code == 200, page
         numbers[page.operation] = sum(not one.lstrip().upper().startswith(BOUNDS) for one in made)

@@ -206,9 +206,12 @@ async def _read(stage: Any, path: str) -> Any:
 
 
 async def _replaced_secret(stage: Any) -> FilledForm:
-    agents = (await _read(stage, "/agents"))["items"]
-    (spare,) = [agent for agent in agents if agent["did"] == stage.spare.did]
-    return await _proved(stage, version=spare["secret_version"], typed_name=spare["name"])
+    spare = await stage.registry.database.read(
+        lambda tx: tx.fetchrow(
+            "SELECT name, secret_number::text AS version FROM agents_agent WHERE did = $1", stage.spare.did
+        )
+    )
+    return await _proved(stage, version=spare["version"], typed_name=spare["name"])
 
 
 async def _replaced_key(stage: Any) -> FilledForm:

@@ -250,6 +250,43 @@ async def _funded(stage: "Stage", organization_id: str) -> None:
     assert given.status_code == 200, given.text
 
 
+async def announced(stage: "Stage") -> str:
+    """`<organization>/owners/veto` of an organization to which an administrator has appointed an owner."""
+    organization_id = await organization(stage)
+    await _run(
+        stage,
+        "INSERT INTO organizations_appointment (id, organization_id, developer_id, reason, administrator_id, effective_at)"
+        " VALUES (gen_random_uuid(), $1::text::uuid, $2, 'Lost.', 0, now() + interval '7 days') ON CONFLICT DO NOTHING",
+        organization_id,
+        stage.bystander_id,
+    )
+    return f"{organization_id}/owners/veto"
+
+
+async def without_owners_who_can_act(stage: "Stage") -> str:
+    """`<organization>/owners` of a new organization whose only owner is suspended."""
+    owner: TestDeveloper = await stage.registry.developer()
+    made = await stage.registry.post(
+        "/organizations",
+        json={"slug": f"ownerless-{next(_numbers)}", "name": "Ownerless"},
+        headers=owner.headers,
+    )
+    assert made.status_code == 201, made.text
+    await _run(
+        stage,
+        "INSERT INTO plumbing_admin_author (developer_id, barred_since)"
+        " SELECT id, now() FROM people_developer WHERE email = $1",
+        owner.email,
+    )
+    return f"{made.json()['id']}/owners"
+
+
+async def _body_of_appointment(stage: "Stage") -> dict[str, Any]:
+    appointed = await stage.registry.developer()
+    profile = await stage.registry.get("/auth/profile", headers=appointed.headers)
+    return {"developer_id": profile.json()["id"], "reason": "The owner is lost."}
+
+
 async def _body_of_founding(_: "Stage") -> dict[str, Any]:
     return {"slug": f"founded-{next(_numbers)}", "name": "Founded"}
 
@@ -327,6 +364,8 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/treasury/requests/{request_id}": request,
     "/account/organizations/{organization_id}/teams": page_of_teams,
     "/account/organizations/{organization_id}/agents": page_of_agents,
+    "{organization_id}/owners/veto": announced,
+    "{organization_id}/owners": without_owners_who_can_act,
     "{organization_id}": organization,
     "/organizations/{slug}": public_organization,
 }
@@ -339,6 +378,7 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     f"PATCH {ROOT}": _always(name="Renamed"),
     "POST /api/v1/admin/organizations/{organization_id}/suspend": _always(reason="Spam."),
     "POST /api/v1/admin/organizations/{organization_id}/reinstate": _always(reason="An error."),
+    "POST /api/v1/admin/organizations/{organization_id}/owners": _body_of_appointment,
     f"POST {ROOT}/invitations": _body_of_invitation,
     f"PATCH {ROOT}/members/{{developer_id}}": _always(role="viewer"),
     f"POST {ROOT}/teams": _body_of_team,

@@ -57,6 +57,7 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/organizations/invitations/accept", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
     ("POST /api/v1/organizations/invitations/decline", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
     ("POST /api/v1/organizations/{organization_id}/agents", "did"): "conversations/test_organization_agents.py::test_only_an_own_agent_moves_in_by_an_admin",
+    ("POST /api/v1/onboard/bootstrap/request-token", "organization_id"): "conversations/test_agents_born_in_organizations.py::test_a_token_for_an_organization_is_an_admin_s_alone",
     ("POST /api/v1/organizations/{organization_id}/invitations", "team_ids"): "conversations/test_organization_members.py::test_an_invitation_names_teams_of_its_organization_alone",
     ("POST /api/v1/organizations/{organization_id}/treasury/budgets", "agent_did"): "conversations/test_treasury_budgets.py::test_an_agent_has_one_budget_of_its_own_organization_alone",
     ("POST /api/v1/organizations/{organization_id}/treasury/budgets", "team_id"): "hostile/test_treasury_rules_evaded.py::test_a_team_or_an_agent_of_another_organization_gets_no_budget",

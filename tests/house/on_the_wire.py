@@ -304,6 +304,7 @@ _.emit_from_teg
 _.enabled
 _.encircled
 _.encircled_only
+_.ended_at
 _.ended_because
 _.endpoints
 _.ends_at

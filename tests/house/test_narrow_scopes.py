@@ -55,7 +55,7 @@ AREAS = {
     "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_", "organizations_"},
     "admin_federation": {"federation_"},
     "admin_platform": {"auditor_key", "federation_", "journal_"},
-    "admin_support": {"people_invite"},
+    "admin_support": {"organizations_", "people_invite"},
     "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
 }
 AREAS_THAT_MAKE_SECRETS = {

@@ -36,7 +36,6 @@ BESIDE_AGENTS = {
     "rooms/catalogue/store.py": 3,  # listing cards, and the owner of a card that moves
     "rooms/enforcement/developers.py": 1,  # an administrator's own account
     "rooms/enforcement/store.py": 2,  # suspensions of developers
-    "rooms/reputation/scores/store.py": 2,  # units with which a developer pays for records
 }
 
 IN_SQL = re.compile(

@@ -22,6 +22,7 @@ from hansa.rooms.agents.mtls.enrol import enable_mtls
 from hansa.rooms.agents.mtls.rules import Enrolment
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
 from hansa.rooms.agents.status import retire
+from hansa.rooms.organizations.fleet import CREATION
 from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_every_order, in_some_orders
 from tests.properties.proof import prove_book
@@ -45,7 +46,7 @@ class Stage:
             bootstrap_token, whose, host=None, card=card_of(f"Agent {uuid4().hex[:8]}"), site="203.0.113.1"
         )
         is_suspended = IS_DEVELOPER_SUSPENDED.of(self.registry.runtime)
-        return lambda tx: create_agent(tx, asked, self.registry.settings, is_suspended)
+        return lambda tx: create_agent(tx, asked, self.registry.settings, is_suspended, CREATION)
 
     async def bootstrap_tokens(self, how_many: int) -> list[str]:
         """Tokens of a developer that has no agents yet."""
@@ -64,6 +65,7 @@ class Stage:
                 tx,
                 developer,
                 is_suspended=IS_DEVELOPER_SUSPENDED.of(self.registry.runtime),
+                organizations=CREATION,
                 agent_type_hint=None,
                 requested_by=None,
                 lifetime_seconds=300,

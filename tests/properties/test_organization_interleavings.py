@@ -6,12 +6,20 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents
 from hansa.rooms.agents.errors import NotTheOwner
-from hansa.rooms.organizations import errors
+from hansa.rooms.enforcement.developers import is_suspended_or_closed
+from hansa.rooms.enforcement.organizations import suspend_organization
+from hansa.rooms.organizations import errors, rules
+from hansa.rooms.organizations.appointments import store as appointments
+from hansa.rooms.organizations.appointments.acts import veto
+from hansa.rooms.organizations.appointments.carrying_out import carry_out_due
+from hansa.rooms.organizations.fleet import CREATION
 from hansa.rooms.organizations.founding import NewOrganization, found
 from hansa.rooms.organizations.invitations import acts as invitations
 from hansa.rooms.organizations.invitations import store as invitation_store
@@ -19,11 +27,11 @@ from hansa.rooms.organizations.members.acts import change_member
 from hansa.rooms.organizations.records import Acting, Changed
 from hansa.rooms.organizations.requests import acts as requests
 from hansa.rooms.organizations.requests.kinds import kinds_of
-from hansa.rooms.organizations.rules import INVITATION_LIFETIME, Role
+from hansa.rooms.organizations.rules import APPOINTMENT_NOTICE, INVITATION_LIFETIME, Role
 from tests.founded import open_copy
 from tests.properties.interleaving import Choose, Director, UseCase, directing, in_some_orders
 from tests.properties.scale import by_tier, printed_seed
-from tests.registry import DatabaseFarm, TestRegistry
+from tests.registry import DatabaseFarm, TestRegistry, card_of
 
 ORDERS = by_tier(12, 200, 2_000)
 Outcomes: TypeAlias = list[Any]
@@ -107,6 +115,52 @@ class Scene:
             )
         )
         return token
+
+    async def bootstrap_token(self) -> str:
+        """A token of the admin for an agent of the organization."""
+
+        async def issue(tx: Tx) -> str:
+            issued = await agents.issue_bootstrap_token(
+                tx,
+                self.admin,
+                agent_type_hint=None,
+                requested_by=None,
+                lifetime_seconds=300,
+                is_suspended=is_suspended_or_closed,
+                organization=self.slug,
+                organizations=CREATION,
+            )
+            return issued.token
+
+        return str(await self.run(issue))
+
+    def create(self, token: str) -> UseCase:
+        settings = self.registry.settings
+        asked = agents.Onboarding(
+            token, agents.new_identity(settings, None), host=None, card=card_of("Born"), site="203.0.113.1"
+        )
+        return lambda tx: agents.create_agent(tx, asked, settings, is_suspended_or_closed, CREATION)
+
+    async def statuses(self) -> list[str]:
+        """The statuses of the agents of the organization."""
+        return [agent.status for agent in await self.run(lambda tx: agents.of_organization(tx, self.id))]
+
+    async def bar(self, who: Developer) -> None:
+        await self.run(lambda tx: bar_author(tx, who.id))
+
+    async def appointed(self) -> None:
+        """The guest is appointed as an owner, and the notice has ended."""
+        administrator = await person(self.registry)
+        await self.run(
+            lambda tx: appointments.insert(
+                tx,
+                self.id,
+                self.guest.id,
+                reason="Lost.",
+                administrator_id=administrator.id,
+                notice=-APPOINTMENT_NOTICE,
+            )
+        )
 
     async def roles(self) -> dict[int, int]:
         rows = await self.registry.database.query(
@@ -215,7 +269,82 @@ async def _two_owners_approve(
     return [approve, approve], judge
 
 
+async def _notice_ends_and_an_owner_vetoes(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    await scene.bar(scene.founder)
+    await scene.appointed()
+
+    async def judge(outcomes: Outcomes) -> None:
+        is_vetoed = not isinstance(outcomes[1], errors.AppointmentUnknown)
+        assert ((await scene.roles()).get(scene.guest.id) == Role.OWNER) != is_vetoed
+
+    return [carry_out_due, lambda tx: veto(tx, scene.second, scene.slug)], judge
+
+
+async def _two_jobs_carry_an_appointment_out(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    await scene.bar(scene.founder)
+    await scene.appointed()
+
+    async def judge(outcomes: Outcomes) -> None:
+        assert outcomes == [None, None]
+        assert (await scene.roles())[scene.guest.id] == Role.OWNER
+
+    return [carry_out_due, carry_out_due], judge
+
+
+async def _agent_is_born_while_the_organization_is_suspended(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    token, enforcer = await scene.bootstrap_token(), await person(scene.registry)
+
+    async def judge(outcomes: Outcomes) -> None:
+        is_refused = isinstance(outcomes[0], errors.OrganizationNotActive)
+        assert is_refused or not isinstance(outcomes[0], Exception), outcomes[0]
+        assert await scene.statuses() == ([] if is_refused else ["suspended"])
+
+    return [
+        scene.create(token),
+        lambda tx: suspend_organization(tx, scene.slug, enforcer, reason="Spam."),
+    ], judge
+
+
+async def _agent_is_born_while_its_creator_loses_the_role(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    token = await scene.bootstrap_token()
+
+    async def judge(outcomes: Outcomes) -> None:
+        created, removed = outcomes
+        is_refused = isinstance(created, errors.OrganizationUnknown)
+        assert is_refused or not isinstance(created, Exception), created
+        assert await scene.statuses() == ([] if is_refused else ["active"])
+        # A secret that the leaver has read is named by the answer to the removal.
+        assert len(removed.secrets_to_rotate) == (0 if is_refused else 1)
+
+    return [scene.create(token), scene.change(scene.founder, scene.admin, None)], judge
+
+
+async def _two_agents_are_born_where_one_has_room(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    tokens = [await scene.bootstrap_token() for _ in range(2)]
+
+    async def judge(outcomes: Outcomes) -> None:
+        assert kinds(outcomes) == ["LimitReached", "Onboarded"]
+        assert await scene.statuses() == ["active"]
+
+    return [scene.create(token) for token in tokens], judge
+
+
 MEETINGS = {
+    "a veto or the end of the notice counts, never both": _notice_ends_and_an_owner_vetoes,
+    "an appointment is carried out once": _two_jobs_carry_an_appointment_out,
+    "an agent that is born is suspended with its organization": _agent_is_born_while_the_organization_is_suspended,
+    "an agent is born by an admin whose secret is named, or not at all": _agent_is_born_while_its_creator_loses_the_role,
+    "two agents that are born count each other": _two_agents_are_born_where_one_has_room,
     "of two owners who leave one stays": _owners_leave,
     "an owner steps down while the other leaves": _owners_step_down_and_leave,
     "a token makes one member": _token_is_used_twice,
@@ -248,9 +377,10 @@ async def person(registry: TestRegistry) -> Developer:
 
 @pytest.mark.parametrize("name", MEETINGS)
 async def test_however_acts_in_an_organization_meet_each_counts_or_is_refused(
-    name: str, stage: tuple[TestRegistry, Director]
+    name: str, stage: tuple[TestRegistry, Director], monkeypatch: pytest.MonkeyPatch
 ):
     registry, director = stage
+    monkeypatch.setattr(rules, "AGENTS_MAX", 1)
 
     async def play(choose: Choose) -> None:
         scene = await Scene(registry, [await person(registry) for _ in range(4)]).prepare()

@@ -16,6 +16,7 @@ from hansa.rooms.agents.bootstrap import IssuedToken, issue_bootstrap_token
 from hansa.rooms.agents.credentials import new_identity
 from hansa.rooms.agents.onboard import Onboarded, Onboarding, create_agent
 from hansa.rooms.enforcement.developers import is_suspended_or_closed
+from hansa.rooms.organizations.fleet import CREATION
 from hansa.rooms.people import invites
 from hansa.rooms.people.api_keys.make import MadeKey, make_key
 from hansa.rooms.people.api_keys.rules import KEYS_PER_ACCOUNT
@@ -70,7 +71,7 @@ class Scene:
             card=card_of("Late"),
             site="203.0.113.1",
         )
-        return lambda tx: create_agent(tx, asked, settings, is_suspended_or_closed)
+        return lambda tx: create_agent(tx, asked, settings, is_suspended_or_closed, CREATION)
 
     def ask_for_token(self) -> UseCase:
         return lambda tx: issue_bootstrap_token(
@@ -80,6 +81,7 @@ class Scene:
             requested_by=None,
             lifetime_seconds=300,
             is_suspended=is_suspended_or_closed,
+            organizations=CREATION,
         )
 
     async def value(self, statement: str) -> Any:
@@ -159,6 +161,7 @@ async def set_scene(registry: TestRegistry) -> Scene:
             requested_by=None,
             lifetime_seconds=300,
             is_suspended=is_suspended_or_closed,
+            organizations=CREATION,
         )
         (invite,) = await make_invites(
             tx,

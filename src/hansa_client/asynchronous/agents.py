@@ -27,8 +27,9 @@ class AsyncAgents:
         card: Mapping[str, Any] | None = None,
         host: str | None = None,
         public_key_jwk: Mapping[str, Any] | None = None,
+        organization: str | None = None,
     ) -> NewAgent:
-        """Create an agent from its card, or from the host that serves it.
+        """Create an agent from its card, or from the host that serves it; with `organization`, an id or slug, one of that organization.
 
         Two requests: a bootstrap token, then the agent. A lost answer to the second raises OutcomeUnknown; the agent
         may exist then, and its secret can be replaced with `rotate_secret`.
@@ -36,7 +37,12 @@ class AsyncAgents:
         if (card is None) == (host is None):
             raise ValueError("an agent is created from either a card or a host")
         config = await self._transport.answer(Call("GET", "/api/v1/public/registry-config"), RegistryConfig)
-        request = Call("POST", "/api/v1/onboard/bootstrap/request-token", json={}, is_idempotent=True)
+        request = Call(
+            "POST",
+            "/api/v1/onboard/bootstrap/request-token",
+            json={"organization_id": organization},
+            is_idempotent=True,
+        )
         permission = await self._transport.answer(request, BootstrapToken, self._owner)
         body = {
             "agent_did_method": config.did_method,

@@ -21,12 +21,14 @@ from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
+from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
 from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
 from .transfers import AsyncTransfers
 from .transport import AsyncTransport
+from .treasury import AsyncTreasury
 from .wallets import AsyncWallets
 from .webhooks import AsyncWebhooks
 
@@ -58,7 +60,9 @@ class AsyncRegistry:
         login = AsyncDeveloperLogin(transport, developer, keep)
         acting: AsyncSession = AsyncAgentLogin(transport, agent) if agent is not None else AsyncNoAgent()
         self.accounts = AsyncAccounts(transport, login)
+        self._login = login
         self.agents = AsyncAgents(transport, login, acting)
+        self.organizations = AsyncOrganizations(transport, login)
         self.cards = AsyncCards(transport, login)
         self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)
@@ -83,6 +87,10 @@ class AsyncRegistry:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._sender.aclose()
+
+    def treasury(self, organization: str) -> AsyncTreasury:
+        """The treasury of an organization of the developer, by its id or slug."""
+        return AsyncTreasury(self._transport, self._login, organization)
 
     async def config(self) -> RegistryConfig:
         """Return the public configuration of the registry."""

@@ -29,6 +29,9 @@ def create_agent(
     host: Annotated[
         str | None, typer.Option(help="Address of the agent that serves its card, instead of a name.")
     ] = None,
+    org: Annotated[
+        str | None, typer.Option(help="Slug or id of an organization that is to own it, as an admin of it.")
+    ] = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +50,7 @@ def create_agent(
             whole = opening.read_json_file(card, dict[str, Any])
         elif name is not None:
             whole = _card(registry.agents.card_template(), name, description, price, url)
-        made = registry.agents.create(card=whole, host=host)
+        made = registry.agents.create(card=whole, host=host, organization=org)
         store_secret(profile_name, opening.secret_of(made.agent_did), made.client_secret)
         if made.private_key_pem is not None:
             store_secret(profile_name, opening.key_of(made.agent_did), made.private_key_pem)

@@ -48,7 +48,7 @@ def register(
         made = registry.accounts.register(
             name or typer.prompt("Name", err=True),
             email or typer.prompt("E-mail", err=True),
-            _password(),
+            typed_password(),
             accept_terms=accept_terms,
             is_of_age=accept_terms,
             invite_code=invite_code,
@@ -91,14 +91,14 @@ def login(
             opening.fail("state the address of the registry: `login URL`")
         origin = origin_of(url or (known.url if known else ""))
         if api_key:
-            key = _secret(KEY_VARIABLE, "API key")
+            key = typed_secret(KEY_VARIABLE, "API key")
             with Registry(origin, developer=ApiKey(key)) as registry:
                 email = registry.accounts.profile().email
             store_secret(name, opening.API_KEY, key)
         else:
             email = email or (known.email if known else None) or typer.prompt("E-mail", err=True)
             with Registry(origin) as registry:
-                tokens = opening.log_in(registry, email, _password(), code)
+                tokens = opening.log_in(registry, email, typed_password(), code)
             opening.keep(name, tokens)
             delete_secret(name, opening.API_KEY)
         with changed_profiles() as profiles:
@@ -179,11 +179,13 @@ def use_profile(
         show(f"The profile {name} is in use.", {"profile": name}, as_json=as_json)
 
 
-def _password() -> str:
-    return _secret(PASSWORD_VARIABLE, "Password")
+def typed_password() -> str:
+    """The password of the developer. Raises: NothingStored."""
+    return typed_secret(PASSWORD_VARIABLE, "Password")
 
 
-def _secret(variable: str, prompt: str) -> str:
+def typed_secret(variable: str, prompt: str) -> str:
+    """The secret in this variable of the environment, or typed at the terminal. Raises: NothingStored."""
     import os
 
     from .profiles import NothingStored

@@ -23,6 +23,8 @@ Key = Annotated[
 ApprovalId = Annotated[
     str | None, typer.Option(help="The approval of the agent's owner, where one was required.")
 ]
+OrganizationName = Annotated[str, typer.Argument(help="Slug or id of the organization.")]
+Limit = Annotated[int, typer.Option(min=1, max=100, help="How many at most.")]
 prints_json: ContextVar[bool] = ContextVar("prints_json", default=False)
 """Whether the command was given --json."""
 

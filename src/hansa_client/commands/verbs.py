@@ -2,7 +2,21 @@
 
 import typer
 
-from . import agents, bonds, contracts, login, mcp, pay, payments, rulings, use, wallets, webhooks
+from . import (
+    agents,
+    bonds,
+    contracts,
+    login,
+    mcp,
+    organization_members,
+    pay,
+    payments,
+    rulings,
+    treasury,
+    use,
+    wallets,
+    webhooks,
+)
 from .options import USE
 
 CLIENT = "hansa-client"
@@ -13,8 +27,10 @@ GROUPS = {
     "contract": contracts.app,
     "dispute": rulings.app,
     "mcp": mcp.app,
+    "org": organization_members.app,
     "pending": pay.pending_app,
     "profile": login.profile_app,
+    "treasury": treasury.app,
     "wallet": wallets.app,
     "webhook": webhooks.app,
 }

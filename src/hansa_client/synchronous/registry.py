@@ -22,12 +22,14 @@ from .discovery import Discovery
 from .disputes import Disputes
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
+from .organizations import Organizations
 from .payments import Payments
 from .rulings import Rulings
 from .session import Session
 from .staking import Staking
 from .transfers import Transfers
 from .transport import Transport
+from .treasury import Treasury
 from .wallets import Wallets
 from .webhooks import Webhooks
 
@@ -59,7 +61,9 @@ class Registry:
         login = DeveloperLogin(transport, developer, keep)
         acting: Session = AgentLogin(transport, agent) if agent is not None else NoAgent()
         self.accounts = Accounts(transport, login)
+        self._login = login
         self.agents = Agents(transport, login, acting)
+        self.organizations = Organizations(transport, login)
         self.cards = Cards(transport, login)
         self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)
@@ -84,6 +88,10 @@ class Registry:
     def close(self) -> None:
         """Close the connections."""
         self._sender.close()
+
+    def treasury(self, organization: str) -> Treasury:
+        """The treasury of an organization of the developer, by its id or slug."""
+        return Treasury(self._transport, self._login, organization)
 
     def config(self) -> RegistryConfig:
         """Return the public configuration of the registry."""

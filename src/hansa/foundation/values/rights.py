@@ -31,6 +31,13 @@ class Owner(msgspec.Struct, frozen=True):
         """Return the owner of an agent that the developer created."""
         return cls(developer_id) if organization_id is None else cls(None, organization_id)
 
+    @property
+    def name(self) -> str:
+        """`developer:<id>` or `organization:<id>`."""
+        if self.organization_id is not None:
+            return f"organization:{self.organization_id}"
+        return f"developer:{self.developer_id}"
+
     def right_of(self, developer_id: int) -> Right | None:
         """Return the right that a developer has as the owner; None for any other. Of an organization the database knows the rights."""
         return Right.END if self.developer_id == developer_id else None

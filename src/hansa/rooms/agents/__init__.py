@@ -5,7 +5,7 @@ from hansa.rooms.agents.acting.act import act_as
 from hansa.rooms.agents.authz.roles import authz_of, replace_authz
 from hansa.rooms.agents.authz.schemas import AuthzIn, AuthzOut
 from hansa.rooms.agents.belonging import of_person, require_of_others
-from hansa.rooms.agents.bootstrap import issue_bootstrap_token
+from hansa.rooms.agents.bootstrap import ORGANIZATION_AGENTS, OrganizationAgents, issue_bootstrap_token
 from hansa.rooms.agents.capabilities import (
     CapabilityBudgetSpent,
     CapabilityEnded,
@@ -107,9 +107,9 @@ from hansa.rooms.agents.status import (
     of_developer,
     oldest_of_developer,
     own_agent,
-    owner_names_of,
     owner_of,
     owners_of,
+    ownerships_of,
     page_of_developer,
     readable_among,
     reinstate,
@@ -134,6 +134,7 @@ __all__ = [
     "CERTIFICATES",
     "CREATIONS",
     "KEY_ROTATIONS",
+    "ORGANIZATION_AGENTS",
     "PAYMENT_REFUSALS",
     "REQUIRE_UNBOUND",
     "ROOM",
@@ -172,6 +173,7 @@ __all__ = [
     "NarrowerCaveatsIn",
     "NotTheOwner",
     "Onboarding",
+    "OrganizationAgents",
     "OverDayLimit",
     "OverPaymentLimit",
     "OwnAgentOut",
@@ -235,9 +237,9 @@ __all__ = [
     "own_capability",
     "own_or_new_key",
     "own_wallets",
-    "owner_names_of",
     "owner_of",
     "owners_of",
+    "ownerships_of",
     "page_of_developer",
     "payee_of_address",
     "pays_plainly",

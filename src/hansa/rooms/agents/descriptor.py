@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.web.caller import (
 from hansa.rooms import catalogue, journal
 
 from .account_end import ACCOUNT_END_OF_AGENTS
+from .bootstrap import ORGANIZATION_AGENTS
 from .capabilities import forget_capabilities
 from .check import check_agent, last_read_agent
 from .documents import root_router
@@ -55,7 +56,7 @@ ROOM = Room(
     ),
     metrics=(shadow_refusals_total,),
     account_end=ACCOUNT_END_OF_AGENTS,
-    offers=(REQUIRE_UNBOUND,),
+    offers=(ORGANIZATION_AGENTS, REQUIRE_UNBOUND),
     fills=(
         AGENT_CHECK.filled_with(check_agent),
         AGENT_SIGN_IN.filled_with(sign_in),

@@ -12,11 +12,11 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, federation, journal, ledger
 
 from . import grants_store, rules, store
-from .bootstrap import IsSuspended, require_not_suspended
+from .bootstrap import IsSuspended, OrganizationAgents, require_not_suspended
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
-from .rules import FundingStatus
+from .rules import BootstrapToken, FundingStatus
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,35 @@ class Onboarded(msgspec.Struct, frozen=True):
     funding: FundingStatus
 
 
-async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspended: IsSuspended) -> Onboarded:
+async def create_agent(
+    tx: Tx,
+    asked: Onboarding,
+    settings: Settings,
+    is_suspended: IsSuspended,
+    organizations: OrganizationAgents,
+) -> Onboarded:
     """Create the agent and burn the token; whatever is refused leaves the token usable.
 
-    Raises: BootstrapTokenRefused, BootstrapTokenUsed, DeveloperSuspended, and for the card CardInvalid, HumanReadableIdTaken, HostRefused.
+    Locks: the developer, the organization, then the token. An agent of an organization receives no grant and leaves the claim of the
+    developer as it is.
+
+    Raises: BootstrapTokenRefused, BootstrapTokenUsed, DeveloperSuspended, for an organization the errors of `OrganizationAgents.hold`, and for
+    the card CardInvalid, HumanReadableIdTaken, HostRefused.
     """
     token_sha256 = fingerprint(asked.bootstrap_token)
     token = rules.require_usable(await store.find_bootstrap_token(tx, token_sha256))
     await require_not_suspended(tx, token.developer_id, is_suspended)
-    card = await _publish(tx, asked, token.developer_id, settings)
-    agent_id = await _register(tx, asked.identity, token.developer_id, card.name, settings)
+    if token.organization_id is not None:
+        await organizations.hold(tx, token.developer_id, str(token.organization_id))
+        await organizations.record(tx, token.developer_id, token.organization_id, asked.identity.did)
+    card = await _publish(tx, asked, token, settings)
+    agent_id = await _register(tx, asked.identity, token, card.name, settings)
     if not await store.burn_bootstrap_token(tx, token_sha256):
         raise BootstrapTokenUsed
     await federation.announce_did(tx, asked.identity.did, settings)
-    is_first = await grants_store.claim_grant(tx, token.developer_id, agent_id)
+    is_first = token.organization_id is None and await grants_store.claim_grant(
+        tx, token.developer_id, agent_id
+    )
     await ledger.open_account(tx, asked.identity.did)
     funding = await fund(
         tx, token.developer_id, asked.identity.did, asked.site, is_first=is_first, settings=settings
@@ -66,24 +81,39 @@ async def create_agent(tx: Tx, asked: Onboarding, settings: Settings, is_suspend
     return Onboarded(card, funding)
 
 
-async def _publish(tx: Tx, asked: Onboarding, developer_id: int, settings: Settings) -> catalogue.StoredCard:
+async def _publish(
+    tx: Tx, asked: Onboarding, token: BootstrapToken, settings: Settings
+) -> catalogue.StoredCard:
     did = asked.identity.did
     if asked.host is not None:
         return await catalogue.publish_stub(
-            tx, did=did, developer_id=developer_id, host=asked.host, settings=settings
+            tx,
+            did=did,
+            developer_id=token.developer_id,
+            organization_id=token.organization_id,
+            host=asked.host,
+            settings=settings,
         )
     assert asked.card is not None
     return await catalogue.publish_card(
-        tx, did=did, developer_id=developer_id, card_data=asked.card, settings=settings
+        tx,
+        did=did,
+        developer_id=token.developer_id,
+        organization_id=token.organization_id,
+        card_data=asked.card,
+        settings=settings,
     )
 
 
-async def _register(tx: Tx, identity: NewIdentity, developer_id: int, name: str, settings: Settings) -> int:
+async def _register(
+    tx: Tx, identity: NewIdentity, token: BootstrapToken, name: str, settings: Settings
+) -> int:
     return await store.insert_agent(
         tx,
         store.NewAgent(
             did=identity.did,
-            developer_id=developer_id,
+            developer_id=token.developer_id,
+            organization_id=token.organization_id,
             client_id=identity.client_id,
             client_secret_sha256=fingerprint(identity.client_secret),
             name=name,

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.web.caller import (
     CurrentAgent,
     Developer,
     Public,
+    ScopeMissing,
     developer_acting,
     developer_holding,
 )
@@ -27,6 +28,8 @@ from hansa.foundation.values.errors import (
     DeveloperSuspended,
     HostRefused,
     Invalid,
+    NotFound,
+    OrgRoleRequired,
     PayloadTooLarge,
     ReplacedMeanwhile,
     TooManyRequests,
@@ -39,7 +42,7 @@ from hansa.rooms import catalogue, federation, ledger
 from . import rules
 from .acting import router as acting_router
 from .authz import router as authz_router
-from .bootstrap import OwnerSuspension, issue_bootstrap_token
+from .bootstrap import AgentsOfOrganizations, OwnerSuspension, issue_bootstrap_token
 from .capabilities import router as capabilities_router
 from .check import CurrentKnownAgent
 from .credentials import new_client_secret, new_identity
@@ -130,7 +133,16 @@ Unbound = Annotated[RequireUnbound, Depends(REQUIRE_UNBOUND.given)]
     "/onboard/bootstrap/request-token",
     dependencies=[Depends(limited(BOOTSTRAP_TOKENS))],
     responses=problems(
-        Unauthorized, DeveloperUnverified, DeveloperSuspended, Invalid, BodyInvalid, TooManyRequests
+        Unauthorized,
+        DeveloperUnverified,
+        DeveloperSuspended,
+        ScopeMissing,
+        OrgRoleRequired,
+        NotFound,
+        Conflict,
+        Invalid,
+        BodyInvalid,
+        TooManyRequests,
     ),
 )
 async def request_bootstrap_token(
@@ -139,8 +151,10 @@ async def request_bootstrap_token(
     db: Db,
     config: Config,
     owner_suspension: OwnerSuspension,
+    *,
+    organizations: AgentsOfOrganizations,
 ) -> BootstrapOut:
-    """Issue a token that creates one agent."""
+    """Issue a token that creates one agent, for the developer or for an organization."""
     lifetime = config.bootstrap_token_lifetime
     issued = await db.transaction(
         lambda tx: issue_bootstrap_token(
@@ -150,6 +164,8 @@ async def request_bootstrap_token(
             requested_by=body.requested_by,
             lifetime_seconds=lifetime,
             is_suspended=owner_suspension,
+            organization=body.organization_id,
+            organizations=organizations,
         )
     )
     return BootstrapOut(bootstrap_token=issued.token, expires_in=lifetime, expires_at=issued.expires_at)
@@ -163,6 +179,9 @@ async def request_bootstrap_token(
         BootstrapTokenRefused,
         BootstrapTokenUsed,
         DeveloperSuspended,
+        OrgRoleRequired,
+        NotFound,
+        Conflict,
         catalogue.HumanReadableIdTaken,
         federation.DidClaimed,
         DidMethodUnsupported,
@@ -182,6 +201,7 @@ async def onboard_agent(
     config: Config,
     owner_suspension: OwnerSuspension,
     *,
+    organizations: AgentsOfOrganizations,
     request: Request,
 ) -> CreateAgentOut:
     """Create an agent. Its secret and its private key are shown only once."""
@@ -189,7 +209,9 @@ async def onboard_agent(
     identity = new_identity(config, body.brought_key)
     site = client_site(request)
     asked = Onboarding(token, identity, host=body.agent_host, card=body.agent_card, site=site)
-    onboarded = await db.transaction(lambda tx: create_agent(tx, asked, config, owner_suspension))
+    onboarded = await db.transaction(
+        lambda tx: create_agent(tx, asked, config, owner_suspension, organizations)
+    )
     return CreateAgentOut.of(identity, onboarded)
 
 

@@ -40,6 +40,7 @@ class BootstrapToken(msgspec.Struct, frozen=True):
     """A bootstrap token as it stands at this moment of the database's clock."""
 
     developer_id: int
+    organization_id: UUID | None
     is_used: bool
     is_expired: bool
 

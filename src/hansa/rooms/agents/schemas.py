@@ -15,6 +15,7 @@ from .onboard import Onboarded
 from .rules import FundingStatus, OwnedAgent
 
 SECRET_MAX_CHARACTERS = 256
+ORGANIZATION_KEY_MAX = 64
 
 
 def _without_empty(value: object) -> object:
@@ -33,6 +34,11 @@ class BootstrapRequest(LazyModel):
 
     agent_type_hint: Hint | None = None
     requested_by: Hint | None = None
+    organization_id: Annotated[str, Field(min_length=1, max_length=ORGANIZATION_KEY_MAX)] | None = Field(
+        default=None,
+        description="Id or slug of an organization that is to own the agent; the developer is an admin of it, now and when the agent"
+        " is created. An API key needs `orgs:write` as well.",
+    )
 
 
 class BootstrapOut(LazyModel):

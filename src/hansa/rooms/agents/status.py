@@ -15,7 +15,7 @@ from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
-from hansa.foundation.values.rights import Right
+from hansa.foundation.values.rights import Owner, Right
 from hansa.rooms import catalogue, journal, ledger
 
 from . import rules, store
@@ -165,9 +165,9 @@ async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return await store.owners_of(tx, dids)
 
 
-async def owner_names_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
-    """The owners of those agents that are here, by DID: `developer:<id>` or `organization:<id>`."""
-    return await store.owner_names_of(tx, dids)
+async def ownerships_of(tx: Tx, dids: Sequence[str]) -> dict[str, Owner]:
+    """The owners of those agents that are here, by DID: developers or organizations."""
+    return await store.ownerships_of(tx, dids)
 
 
 async def currently_named(tx: Tx, agents: Sequence[OwnedAgent]) -> list[OwnedAgent]:

@@ -12,7 +12,7 @@ import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.paging import read_page, with_total
-from hansa.foundation.values.rights import Right
+from hansa.foundation.values.rights import Owner, Right
 
 from .rules import BootstrapToken, Credentials, HeldAgent, OwnedAgent
 
@@ -23,12 +23,12 @@ WHERE developer_id = $1 AND used_at IS NULL AND expires_at < now() - interval '1
 """
 
 _INSERT_BOOTSTRAP = """
-INSERT INTO agents_bootstrap_token (token_sha256, developer_id, agent_type_hint, requested_by, expires_at)
-VALUES ($1, $2, $3, $4, now() + $5 * interval '1 second') RETURNING expires_at
+INSERT INTO agents_bootstrap_token (token_sha256, developer_id, organization_id, agent_type_hint, requested_by, expires_at)
+VALUES ($1, $2, $3, $4, $5, now() + $6 * interval '1 second') RETURNING expires_at
 """
 
 _FIND_BOOTSTRAP = """
-SELECT developer_id, used_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired
+SELECT developer_id, organization_id, used_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired
 FROM agents_bootstrap_token WHERE token_sha256 = $1
 """
 
@@ -38,8 +38,8 @@ WHERE token_sha256 = $1 AND used_at IS NULL AND expires_at > now() RETURNING 1
 """
 
 _INSERT_AGENT = """
-INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles)
-VALUES ($1, $2, $3, $4, $5, $6) RETURNING id
+INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles, organization_id, secret_seen_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::uuid IS NOT NULL THEN $2::bigint END) RETURNING id
 """
 
 _INSERT_FIRST_KEY = "INSERT INTO agents_key (agent_id, number, public_key) VALUES ($1, 1, $2)"
@@ -64,9 +64,8 @@ _FIND_CREDENTIAL_NUMBER = """
 SELECT client_id, secret_number AS number, status, clock_timestamp() AS read_at FROM agents_agent WHERE did = $1
 """
 
-_OWNER_NAMES = """
-SELECT did, coalesce('organization:' || organization_id, 'developer:' || developer_id) AS owner
-FROM agents_agent WHERE did = ANY($1)
+_OWNERSHIPS = """
+SELECT asked.did, o.developer_id, o.organization_id FROM unnest($1::text[]) asked (did), agents_ownership(asked.did) o
 """
 
 _WRITE_REVOKED = "UPDATE agents_agent SET status = 'revoked', revoked_at = now() WHERE did = $1"
@@ -119,10 +118,11 @@ WHERE did = $1 AND (last_active_at IS NULL OR last_active_at < now() - interval 
 
 
 class NewAgent(msgspec.Struct, frozen=True):
-    """An agent about to be written."""
+    """An agent about to be written; the developer reads its secret."""
 
     did: str
     developer_id: int
+    organization_id: UUID | None
     client_id: str
     client_secret_sha256: bytes
     name: str
@@ -162,6 +162,7 @@ async def insert_bootstrap_token(
     *,
     token_sha256: bytes,
     developer_id: int,
+    organization_id: UUID | None,
     agent_type_hint: str | None,
     requested_by: str | None,
     lifetime_seconds: int,
@@ -172,6 +173,7 @@ async def insert_bootstrap_token(
         _INSERT_BOOTSTRAP,
         token_sha256,
         developer_id,
+        organization_id,
         agent_type_hint,
         requested_by,
         float(lifetime_seconds),
@@ -204,6 +206,7 @@ async def insert_agent(tx: Tx, agent: NewAgent) -> int:
         agent.client_secret_sha256,
         agent.name,
         agent.roles,
+        agent.organization_id,
     )
     await tx.execute(_INSERT_FIRST_KEY, agent_id, agent.public_key)
     return agent_id
@@ -258,10 +261,10 @@ async def owners_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return {row["did"]: row["developer_id"] for row in rows}
 
 
-async def owner_names_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
-    """The owners of those agents that there are: `developer:<id>` or `organization:<id>`."""
-    rows = await tx.fetch(_OWNER_NAMES, list(dids))
-    return {row["did"]: row["owner"] for row in rows}
+async def ownerships_of(tx: Tx, dids: Sequence[str]) -> dict[str, Owner]:
+    """The owners of those agents that there are."""
+    rows = await tx.fetch(_OWNERSHIPS, list(dids))
+    return {row["did"]: Owner.of(row["developer_id"], row["organization_id"]) for row in rows}
 
 
 async def secret_number_of(tx: Tx, did: str) -> int | None:

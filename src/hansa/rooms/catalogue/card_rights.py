@@ -23,12 +23,12 @@ class CardReader(msgspec.Struct, frozen=True):
     developer_id: int
     right_at: RightAt
 
-    async def may(self, tx: Tx, card: Card, right: Right) -> bool:
-        """Return whether the developer has the right at the card."""
+    async def right(self, tx: Tx, card: Card) -> Right | None:
+        """Return the right of the developer at the card; None for none."""
         held = card.owner.right_of(self.developer_id) if card.owner else None
         if held is None and card.did is not None:
             held = await self.right_at(tx, self.developer_id, card.did)
-        return held is not None and held >= right
+        return held
 
 
 def owned_by(developer: str, card: str = "") -> str:

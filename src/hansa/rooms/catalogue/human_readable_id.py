@@ -24,9 +24,9 @@ def is_well_formed(text: Any) -> bool:
     return isinstance(text, str) and _FORM.fullmatch(text) is not None and not _is_reserved(text)
 
 
-def generated(registry_name: str, card_name: str, unique: UUID) -> str:
-    """A free name for a card that brings none."""
-    org = _slug(registry_name)
+def generated(organization: str, card_name: str, unique: UUID) -> str:
+    """A free name for a card that brings none, in the organization or the registry of this name."""
+    org = _slug(organization)
     return f"{ORG_DEFAULT if _is_reserved(org) else org}/{_slug(card_name)}-{unique.hex[:12]}"
 
 

@@ -16,7 +16,7 @@ from .errors import CardExists, HumanReadableIdTaken
 from .form import require_card
 from .hosts import host_address
 from .records import NewCard, StoredCard
-from .reserved_names import require_free_name
+from .reserved_names import name_of_organization, require_free_name
 
 
 async def publish_card(
@@ -27,22 +27,39 @@ async def publish_card(
     card_data: dict[str, Any],
     settings: Settings,
     stated: Mapping[str, Any] = MappingProxyType({}),
+    organization_id: UUID | None = None,
 ) -> StoredCard:
     """Store the card that a developer wrote for the agent `did`, or for no agent, with members that the platform states.
 
     Raises: CardInvalid, CardExists, HumanReadableIdTaken.
     """
-    return await _store(tx, did, developer_id, {**require_card(card_data), **stated}, settings, host=None)
+    return await _store(
+        tx,
+        did,
+        developer_id,
+        {**require_card(card_data), **stated},
+        settings,
+        host=None,
+        organization_id=organization_id,
+    )
 
 
-async def publish_stub(tx: Tx, *, did: str, developer_id: int, host: str, settings: Settings) -> StoredCard:
+async def publish_stub(
+    tx: Tx,
+    *,
+    did: str,
+    developer_id: int,
+    host: str,
+    settings: Settings,
+    organization_id: UUID | None = None,
+) -> StoredCard:
     """Store a card that only names the host until `<host>/.well-known/agent-card.json` has been read.
 
     Raises: HostRefused.
     """
     address = host_address(host, settings.outgoing_allow_user_hosts)
     stub = {"name": urlsplit(address).hostname or address}
-    return await _store(tx, did, developer_id, stub, settings, host=address)
+    return await _store(tx, did, developer_id, stub, settings, host=address, organization_id=organization_id)
 
 
 async def publish_treasury(
@@ -74,7 +91,7 @@ async def _store(
 ) -> StoredCard:
     unique = uuid4()
     hri = card.get("humanReadableId") or human_readable_id.generated(
-        settings.registry_name, card["name"], unique
+        await name_of_organization(tx, organization_id) or settings.registry_name, card["name"], unique
     )
     await require_free_name(tx, hri, organization_id)
     document = {**card, "humanReadableId": hri}

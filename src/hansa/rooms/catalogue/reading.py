@@ -57,10 +57,8 @@ async def names_by_did(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 
 async def other_agents_of_owner(tx: Tx, card: Card, limit: int) -> list[CardName]:
-    """The newest listed agents of the developer who owns this card, without its own; empty for the card of an organization or a peer."""
-    if card.developer_id is None or card.organization_id is not None:
-        return []
-    return await store.others_of_owner(tx, card.developer_id, card.card_id, limit)
+    """The newest listed agents of the owner of this card, without its own; empty for the card of a peer."""
+    return [] if card.owner is None else await store.others_of_owner(tx, card.owner, card.card_id, limit)
 
 
 async def listed_agents_of_organization(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOfAgent]:

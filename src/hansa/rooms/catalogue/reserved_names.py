@@ -22,6 +22,8 @@ _RESERVE = "INSERT INTO catalogue_reserved_name (name, organization_id) VALUES (
 
 _HOLDER = "SELECT organization_id FROM catalogue_reserved_name WHERE name = $1"
 
+_NAME = "SELECT name FROM catalogue_reserved_name WHERE organization_id = $1"
+
 
 async def reserve_name(tx: Tx, name: str, organization_id: UUID, founder_id: int) -> None:
     """Reserve `name/…` for an organization, for good. Raises: HumanReadableIdTaken, where the card of another developer has such a name."""
@@ -39,3 +41,11 @@ async def require_free_name(tx: Tx, human_readable_id: str, organization_id: UUI
     holder: UUID | None = await tx.fetchval(_HOLDER, name)
     if holder is not None and holder != organization_id:
         raise HumanReadableIdTaken(context={"human_readable_id": human_readable_id})
+
+
+async def name_of_organization(tx: Tx, organization_id: UUID | None) -> str | None:
+    """The name that the organization has reserved; None without an organization."""
+    if organization_id is None:
+        return None
+    name: str | None = await tx.fetchval(_NAME, organization_id)
+    return name

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
+from hansa.foundation.values.rights import Owner
 
 from .card_conditions import Conditions
 from .card_rights import owned_by
@@ -92,12 +93,14 @@ _NAMES_BY_DID = """
 SELECT did, name FROM catalogue_card WHERE did = ANY($1::text[]) AND NOT is_erased ORDER BY source_registry IS NULL
 """
 
-_OTHERS_OF_OWNER = f"""
+_OTHERS = """
 SELECT did, id AS card_id, name FROM catalogue_card
-WHERE {owned_by("$1")} AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
+WHERE {of_owner} AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
   AND status = 'active' AND is_active AND NOT unlisted AND NOT is_stub
 ORDER BY id DESC LIMIT $3
-"""  # noqa: S608
+"""
+_OTHERS_OF_DEVELOPER = _OTHERS.format(of_owner=owned_by("$1"))
+_OTHERS_OF_ORGANIZATION = _OTHERS.format(of_owner="organization_id = $1")
 
 _LISTED_OF_ORGANIZATION = """
 SELECT did, name, description, verified_jobs, coalesce((track_record ->> 'contracts_completed')::int, 0) AS contracts_completed,
@@ -251,9 +254,12 @@ async def names_by_did(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["name"] for row in await tx.fetch(_NAMES_BY_DID, dids)}
 
 
-async def others_of_owner(tx: Tx, developer_id: int, card_id: int, limit: int) -> list[CardName]:
-    """The newest listed agents of a developer but that of one card."""
-    rows = await tx.fetch(_OTHERS_OF_OWNER, developer_id, card_id, limit)
+async def others_of_owner(tx: Tx, owner: Owner, card_id: int, limit: int) -> list[CardName]:
+    """The newest listed agents of an owner but that of one card."""
+    if owner.organization_id is None:
+        rows = await tx.fetch(_OTHERS_OF_DEVELOPER, owner.developer_id, card_id, limit)
+    else:
+        rows = await tx.fetch(_OTHERS_OF_ORGANIZATION, owner.organization_id, card_id, limit)
     return [CardName(**row) for row in rows]
 
 

@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
 from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, admin_holding
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import agents
 from hansa.rooms.catalogue import CardWrites
-from hansa.rooms.organizations import OrganizationUnknown
+from hansa.rooms.organizations import OrganizationUnknown, Repeating, sent_by
 
 from .developers import agents_by_developer, reinstate_developer, suspend_developer
 from .errors import AccountOfCaller, DeveloperUnknown
@@ -38,6 +39,7 @@ from .suspend import reinstate_agents, revoke_agents, suspend_agents
 router = APIRouter(prefix="/admin", tags=["administrators"], route_class=GuardedRoute)
 
 Administrator = Annotated[Developer, admin_holding("admin_enforcement")]
+SentByAdministrator = Annotated[Repeating, sent_by(admin_holding("admin_enforcement"))]
 OrganizationKey = Annotated[str, Path(max_length=64)]
 DeveloperId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
@@ -135,33 +137,37 @@ async def reinstate_one_developer(
 
 @router.post(
     "/organizations/{organization_id}/suspend",
+    response_model=StoppedOrganizationOut,
     responses=problems(Unauthorized, agents.AgentOfCaller, OrganizationUnknown, Invalid, BodyInvalid),
 )
 async def suspend_one_organization(
-    organization_id: OrganizationKey,
-    body: SuspendOrganizationIn,
-    administrator: Administrator,
-    db: CardWrites,
-) -> StoppedOrganizationOut:
+    organization_id: OrganizationKey, body: SuspendOrganizationIn, sent: SentByAdministrator, db: CardWrites
+) -> Response:
     """Suspend an organization with its treasury and its agents, by its id or slug."""
-    organization, rows = await db.transaction(
-        lambda tx: suspend_organization(tx, organization_id, administrator, reason=body.reason)
-    )
-    return StoppedOrganizationOut.under(organization.id, rows)
+
+    async def suspended(tx: Tx) -> StoppedOrganizationOut:
+        organization, rows = await suspend_organization(
+            tx, organization_id, sent.developer, reason=body.reason
+        )
+        return StoppedOrganizationOut.under(organization.id, rows)
+
+    return await sent.answer(db, suspended, body)
 
 
 @router.post(
     "/organizations/{organization_id}/reinstate",
+    response_model=RestoredOrganizationOut,
     responses=problems(Unauthorized, agents.AgentOfCaller, OrganizationUnknown, Invalid, BodyInvalid),
 )
 async def reinstate_one_organization(
-    organization_id: OrganizationKey,
-    body: SuspendOrganizationIn,
-    administrator: Administrator,
-    db: CardWrites,
-) -> RestoredOrganizationOut:
+    organization_id: OrganizationKey, body: SuspendOrganizationIn, sent: SentByAdministrator, db: CardWrites
+) -> Response:
     """Reinstate an organization, and what its suspension alone suspended."""
-    organization, rows = await db.transaction(
-        lambda tx: reinstate_organization(tx, organization_id, administrator, reason=body.reason)
-    )
-    return RestoredOrganizationOut.under(organization.id, rows)
+
+    async def reinstated(tx: Tx) -> RestoredOrganizationOut:
+        organization, rows = await reinstate_organization(
+            tx, organization_id, sent.developer, reason=body.reason
+        )
+        return RestoredOrganizationOut.under(organization.id, rows)
+
+    return await sent.answer(db, reinstated, body)

@@ -42,7 +42,14 @@ from hansa.rooms.organizations.records import (
     Shown,
     Team,
 )
-from hansa.rooms.organizations.repeating import ACCEPTED, Repeating, Sent, answer_of, status_of
+from hansa.rooms.organizations.repeating import (
+    ACCEPTED,
+    Repeating,
+    Sent,
+    answer_of,
+    sent_by,
+    status_of,
+)
 from hansa.rooms.organizations.requests.acts import ask, end_executing
 from hansa.rooms.organizations.requests.kinds import REQUEST_KINDS, RequestKind, demands_of_control
 from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
@@ -126,6 +133,7 @@ __all__ = [
     "require_role",
     "require_room",
     "require_team",
+    "sent_by",
     "status_of",
     "suspend",
     "teams_in",

@@ -5,9 +5,12 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import people
 
 from . import store
-from .errors import LastOwner
 from .invitations import store as invitations
+from .membership import apply_change
+from .records import Actor
 from .requests import store as requests
+
+CREDENTIAL = "account-deletion"
 
 
 async def _blockers(tx: Tx, developer_id: int) -> list[Blocker]:
@@ -23,9 +26,7 @@ async def _end(tx: Tx, developer_id: int) -> None:
     for organization_id in await store.organization_ids_of(tx, developer_id):
         organization = await store.find(tx, organization_id, developer_id, lock=True)
         assert organization is not None
-        if await store.owners_of(tx, organization_id) == [developer_id]:
-            raise LastOwner
-        await store.leave(tx, organization_id, developer_id)
+        await apply_change(tx, Actor(developer_id, CREDENTIAL), organization, developer_id, None)
 
 
 async def _erase(tx: Tx, developer_id: int) -> None:

@@ -2,8 +2,11 @@
 
 from hansa.foundation.plumbing.jobs import sweep
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import agents
 
 from .account_end import ACCOUNT_END_OF_MEMBERSHIPS
+from .appointments import CARRYING_OUT
+from .fleet import CREATION
 from .fleet.releasing import RELEASE
 from .founding import BLOCKERS_ABOVE
 from .invitations.acts import invite_granted
@@ -24,6 +27,7 @@ ROOM = Room(
     jobs=(
         sweep("organizations: forget invitations", 600, forget),
         sweep("organizations: expire requests", 60, expire),
+        CARRYING_OUT,
         DELAYED_REQUESTS,
         MAILS_OF_DELAYS,
     ),
@@ -33,5 +37,6 @@ ROOM = Room(
     fills=(
         OWN_KINDS.filled_with((OWNERS, RELEASE, GRANT)),
         GRANTS.filled_with({INVITATION: invite_granted, ROLE: change_granted, TEAM: place_granted}),
+        agents.ORGANIZATION_AGENTS.filled_with(CREATION),
     ),
 )

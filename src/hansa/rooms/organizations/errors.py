@@ -187,6 +187,50 @@ class InitiatorWithoutRole(Conflict):
     remedy = "Cancel the request and make it anew."
 
 
+class OwnersCanAct(Conflict):
+    """Enough owners can act, so they alone change the owners."""
+
+    code = "OWNERS_CAN_ACT"
+    sentence = "Enough owners of the organization can act: they alone make another owner."
+
+
+class AppointeeUnknown(NotFound):
+    """No developer has this id."""
+
+    code = "APPOINTEE_UNKNOWN"
+    sentence = "No developer has this id."
+
+
+class NotAppointable(Conflict):
+    """The developer cannot become an owner."""
+
+    code = "NOT_APPOINTABLE"
+    sentence = (
+        "The developer is suspended or not verified, or the account is closed, so it cannot become an owner."
+    )
+
+
+class AppointmentOfCaller(Forbidden):
+    """Administrators appoint others only."""
+
+    code = "APPOINTMENT_OF_CALLER"
+    sentence = "You cannot appoint yourself: another administrator must do it."
+
+
+class AppointmentPending(Conflict):
+    """The organization has a pending appointment of an owner."""
+
+    code = "APPOINTMENT_PENDING"
+    sentence = "An owner is already appointed to the organization; wait until it takes effect or is vetoed."
+
+
+class AppointmentUnknown(NotFound):
+    """No appointment of an owner is pending."""
+
+    code = "APPOINTMENT_UNKNOWN"
+    sentence = "No appointment of an owner to the organization is pending."
+
+
 class OwnersTooFew(Conflict):
     """More than half of all owners, the one concerned not among them, cannot agree: there are too few."""
 

@@ -15,18 +15,26 @@ from .records import Actor, Changed, Organization
 from .rules import Role
 
 
-async def join(tx: Tx, developer: Developer, organization: Organization, role: Role, invited_by: int) -> None:
-    """Make the developer a member of a locked organization. Raises: LimitReached, AlreadyMember."""
+async def join(
+    tx: Tx, actor: Developer | Actor, organization: Organization, member_id: int, role: Role, *, by: int
+) -> None:
+    """Make a developer a member of a locked organization. Raises: LimitReached, AlreadyMember."""
     rules.require_room(await store.count_members(tx, organization.id), rules.MEMBERS_MAX, "members")
-    if not await store.join(tx, organization.id, developer.id, role):
+    if not await store.join(tx, organization.id, member_id, role):
         raise AlreadyMember
-    await audit.record(
-        tx, organization.id, developer, "member.join", f"developer:{developer.id}", role=role.word
-    )
+    await audit.record(tx, organization.id, actor, "member.join", f"developer:{member_id}", role=role.word)
     event = OrganizationMemberJoined(
-        str(organization.id), organization.treasury_did, developer.id, role.word, invited_by
+        str(organization.id), organization.treasury_did, member_id, role.word, by
     )
     await journal.append(tx, event)
+
+
+async def make_owner(tx: Tx, actor: Actor, organization: Organization, developer_id: int) -> None:
+    """Make a developer, a member or not, an owner of a locked organization. Raises: MemberUnknown, LimitReached."""
+    if await store.role_of(tx, organization.id, developer_id) is None:
+        await join(tx, actor, organization, developer_id, Role.OWNER, by=actor.id)
+    else:
+        await apply_change(tx, actor, organization, developer_id, Role.OWNER)
 
 
 async def apply_change(

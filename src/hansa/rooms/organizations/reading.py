@@ -31,10 +31,17 @@ async def locked(tx: Tx, key: str, developer_id: int, role: Role) -> Organizatio
 
     Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive.
     """
-    found = await locked_in_any_status(tx, key, developer_id, role)
-    if found.status != "active":
-        raise OrganizationNotActive(f"The organization is {found.status}.", context={"state": found.status})
-    return found
+    return require_active(await locked_in_any_status(tx, key, developer_id, role))
+
+
+async def shared(tx: Tx, key: str, developer_id: int, role: Role) -> Organization:
+    """The same, held together with others who do not change it.
+
+    Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive.
+    """
+    # Read in a statement after the lock, which sees what a rival committed.
+    await store.share(tx, as_key(key))
+    return require_active(await held(tx, key, developer_id, role))
 
 
 async def locked_in_any_status(tx: Tx, key: str, developer_id: int, role: Role) -> Organization:
@@ -77,6 +84,13 @@ def as_key(text: str) -> UUID | str:
         return UUID(text)
     except ValueError:
         return text
+
+
+def require_active(found: Organization) -> Organization:
+    """Return an organization that is active. Raises: OrganizationNotActive."""
+    if found.status != "active":
+        raise OrganizationNotActive(f"The organization is {found.status}.", context={"state": found.status})
+    return found
 
 
 def _required(found: Organization | None, role: Role) -> Organization:

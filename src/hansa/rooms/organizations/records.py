@@ -103,7 +103,7 @@ class Approval(msgspec.Struct, frozen=True):
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Developer who acts, with the credential: a session, `api-key:<id>`, or `delay` for the job that carries out a delayed request."""
+    """Developer who acts, with the credential: a session, `api-key:<id>`, or the cause of an act without a request of its own."""
 
     id: int
     session: str
@@ -171,6 +171,20 @@ class PaidRequest(msgspec.Struct, frozen=True):
     request_id: UUID
     tx_id: int
     amount: Minor | None
+
+
+class Appointment(msgspec.Struct, frozen=True):
+    """Appointment of an owner by an administrator."""
+
+    id: UUID
+    organization_id: UUID
+    developer_id: int
+    reason: str
+    administrator_id: int
+    status: str
+    created_at: datetime
+    effective_at: datetime
+    ended_at: datetime | None
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Requests of a developer that may come again under their Idempotency-Key."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import Depends, Request
@@ -24,6 +24,8 @@ from hansa.foundation.plumbing.web.problem_docs import refuses_with
 from .records import Acting
 
 DONE, ACCEPTED = 200, 202
+_MARKS = frozenset(("area", "scope"))
+"""Marks of a caller by which the rights of a route are read."""
 
 
 class Repeating(msgspec.Struct, frozen=True):
@@ -59,13 +61,18 @@ class Repeating(msgspec.Struct, frozen=True):
         return answer
 
 
-@refuses_with(KeyReused, KeyInProgress)
-async def _repeating(
-    request: Request,
-    developer: Annotated[Developer, developer_acting("orgs:write")],
-    key: IdempotencyKey = None,
-) -> Repeating:
-    return Repeating(runtime_of(request), developer, request.url.path, key)
+def sent_by(caller: Any) -> Any:
+    """A dependency: the request of a developer whom the dependency `caller` admits."""
+
+    @refuses_with(KeyReused, KeyInProgress)
+    async def repeating(
+        request: Request, developer: Annotated[Developer, caller], key: IdempotencyKey = None
+    ) -> Repeating:
+        return Repeating(runtime_of(request), developer, request.url.path, key)
+
+    for mark in _MARKS & vars(caller.dependency).keys():
+        setattr(repeating, mark, getattr(caller.dependency, mark))
+    return Depends(repeating)
 
 
 def status_of(answer: bytes | memoryview | str, done: int = DONE) -> int:
@@ -80,4 +87,4 @@ def answer_of(answer: BaseModel) -> Response:
     return Response(text, status_of(text), media_type="application/json")
 
 
-Sent = Annotated[Repeating, Depends(_repeating)]
+Sent = Annotated[Repeating, sent_by(developer_acting("orgs:write"))]

@@ -22,6 +22,8 @@ from hansa.foundation.values.errors import Conflict, Invalid, TooManyRequests, U
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.rooms import agents, catalogue, ledger
 
+from .appointments import admin_router
+from .appointments import router as appointments_router
 from .errors import (
     LimitReached,
     OrganizationBlocked,
@@ -63,6 +65,8 @@ include(
     teams_router,
     fleet_router,
     requests_router,
+    appointments_router,
+    admin_router,
 )
 
 Key = Annotated[str, Path(max_length=64)]

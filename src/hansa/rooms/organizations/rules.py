@@ -18,6 +18,7 @@ PENDING_REQUESTS_MAX = 100
 INVITATION_LIFETIME = timedelta(days=7)
 REQUEST_LIFETIME = timedelta(days=7)
 REQUEST_DELAY = timedelta(hours=24)
+APPOINTMENT_NOTICE = timedelta(days=7)
 
 _SLUG = re.compile(SLUG, re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)

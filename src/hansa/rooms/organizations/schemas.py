@@ -132,7 +132,9 @@ class OrganizationActOut(LazyModel):
 
     at: datetime
     actor: int = Field(description="The developer who acted.")
-    credential: str = Field(description="A session id or `api-key:<id>`.")
+    credential: str = Field(
+        description="A session id, `api-key:<id>`, or what stood for one: `bootstrap-token`, `account-deletion`, `administrator`, `delay`."
+    )
     act: str
     target: str
     digest: str = Field(description="SHA-256 of the members of the act, in hex.")

@@ -39,6 +39,8 @@ WHERE m.developer_id = $1 AND m.role IS NOT NULL ORDER BY o.created_at, o.id LIM
 # Foundings and promotions of one developer wait for each other.
 _LOCK_OWNERSHIPS = "SELECT pg_advisory_xact_lock(hashtextextended('organizations: owner', $1))"
 
+_LOCK_AGENTS = "SELECT pg_advisory_xact_lock(hashtextextended('organizations: agents ' || $1, 0))"
+
 _COUNT_OWNED = "SELECT count(*) FROM organizations_member WHERE developer_id = $1 AND role = 4"
 
 _UPDATE = """
@@ -125,6 +127,17 @@ async def find(
         return found
     # The role is read after the lock, in a statement of its own: it must see what a rival committed.
     return msgspec.structs.replace(found, role=await role_of(tx, found.id, developer_id))
+
+
+async def share(tx: Tx, key: UUID | str) -> None:
+    """Hold the organization as it is, together with other holders, until the transaction ends."""
+    column = "id" if isinstance(key, UUID) else "slug"
+    await tx.execute(f"SELECT FROM organizations_organization WHERE {column} = $1 FOR SHARE", key)
+
+
+async def lock_agents(tx: Tx, organization_id: UUID) -> None:
+    """Let no other transaction create an agent of the organization before this one ends."""
+    await tx.execute(_LOCK_AGENTS, str(organization_id))
 
 
 async def of_developer(
@@ -222,6 +235,16 @@ async def owners_of(tx: Tx, organization_id: UUID) -> list[int]:
         organization_id,
     )
     return [row["developer_id"] for row in rows]
+
+
+async def able_owners(tx: Tx, organization_id: UUID) -> int:
+    """The number of owners who are not suspended and whose account is not closed."""
+    count: int = await tx.fetchval(
+        "SELECT count(*) FROM organizations_member"
+        " WHERE organization_id = $1 AND role = 4 AND NOT plumbing_is_barred_author(developer_id)",
+        organization_id,
+    )
+    return count
 
 
 async def members_of(

@@ -32,6 +32,7 @@ from hansa.foundation.values.connections import CONNECTION_SCOPES, READING_SCOPE
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, parse_amount
+from hansa.foundation.values.rights import Right
 from hansa.rooms import agents, people
 
 router = APIRouter(
@@ -137,9 +138,9 @@ async def _decided(db: Database, sender: Acting) -> people.Decision:
 
 
 async def _require_active(tx: Tx, person: SignedIn, did: str) -> None:
-    """Raises: FormRefused, unless it is an active agent of the person."""
+    """Raises: FormRefused, unless it is an active agent as which the person acts."""
     try:
-        agent = await agents.own_agent(tx, person.developer.id, did)
+        agent = await agents.own_agent(tx, person.developer.id, did, Right.OPERATE)
     except agents.AgentUnknown:
         raise FormRefused({"agent_did": "This is no agent of yours."}) from None
     if agent.status != "active":

@@ -98,6 +98,7 @@ async def create(
     """Request a bootstrap token, create the agent with it, and show the credentials."""
     person, form = sender.person, sender.form
     is_suspended = IS_DEVELOPER_SUSPENDED.of(runtime_of(request))
+    organizations = agents.ORGANIZATION_AGENTS.of(runtime_of(request))
     identity = agents.new_identity(settings, None)
     try:
         host = form.value("agent_host") or None
@@ -113,10 +114,11 @@ async def create(
                 requested_by=REQUESTED_BY,
                 lifetime_seconds=settings.bootstrap_token_lifetime,
                 is_suspended=is_suspended,
+                organizations=organizations,
             )
             site = client_site(request)
             asked = agents.Onboarding(issued.token, identity, host=host, card=card, site=site)
-            onboarded = await agents.create_agent(tx, asked, settings, is_suspended)
+            onboarded = await agents.create_agent(tx, asked, settings, is_suspended, organizations)
             return Created(
                 bootstrap_token=issued.token[:SHOWN_OF_A_TOKEN],
                 expires_at=issued.expires_at,

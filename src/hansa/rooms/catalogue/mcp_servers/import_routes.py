@@ -18,7 +18,13 @@ from hansa.foundation.plumbing.web.idempotency import (
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import DeveloperSuspended, QuotaReached, TooManyRequests, Unauthorized
+from hansa.foundation.values.errors import (
+    DeveloperSuspended,
+    OrgRoleRequired,
+    QuotaReached,
+    TooManyRequests,
+    Unauthorized,
+)
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,
     AgentNotHere,
@@ -53,6 +59,7 @@ import_router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
             Unauthorized,
             DeveloperSuspended,
             AgentNotYours,
+            OrgRoleRequired,
             AgentNotHere,
             AgentNotActive,
             HumanReadableIdTaken,

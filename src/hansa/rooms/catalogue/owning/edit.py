@@ -48,6 +48,9 @@ async def edit_card(tx: Tx, editor: Editor, edit: CardEdit, ownership: Ownership
     Raises: as `_own_card`, and CardRevoked, CardInvalid, CardSignatureRefused, HumanReadableIdTaken, QuotaReached.
     """
     card = await _own_card(tx, editor, ownership, Right.OPERATE)
+    if edit.is_active not in {None, card.is_active}:
+        # A card that is switched off is in no listing.
+        await ownership.require_right(tx, card, editor.developer_id, Right.MANAGE)
     if edit.card_data is None and edit.is_active is None:
         return card
     if edit.card_data is not None:
@@ -83,12 +86,12 @@ async def list_or_unlist(tx: Tx, editor: Editor, ownership: Ownership, *, unlist
 
 async def delete_card(tx: Tx, editor: Editor, ownership: Ownership) -> None:
     """Switch the card off; a revoked one is off already. Raises: as `_own_card`."""
-    card = await _own_card(tx, editor, ownership, Right.OPERATE)
+    card = await _own_card(tx, editor, ownership, Right.MANAGE)
     await store.set_active(tx, card.card_id, is_active=False)
 
 
 async def _own_card(tx: Tx, editor: Editor, ownership: Ownership, right: Right) -> Card:
-    """The card, locked, at which the editor has the right. Raises: DeveloperSuspended, CardUnknown, CardNotYours, PreconditionFailed."""
+    """The card, locked, at which the editor has the right. Raises: DeveloperSuspended, CardUnknown, CardNotYours, OrgRoleRequired, PreconditionFailed."""
     await ownership.require_not_suspended(tx, editor.developer_id)
     number = await store.lock_card(tx, rules.card_key(editor.key))
     if number is None:

@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
-from hansa.foundation.values.errors import DeveloperSuspended
+from hansa.foundation.values.errors import DeveloperSuspended, OrgRoleRequired
 from hansa.foundation.values.rights import Right
 from hansa.rooms.catalogue.card_rights import AGENT_RIGHT, CardReader, RightAt
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours, CardNotYours
@@ -39,20 +39,25 @@ class Ownership(msgspec.Struct, frozen=True):
             raise DeveloperSuspended
 
     async def require_active_agent(self, tx: Tx, did: str, developer_id: int) -> None:
-        """The developer may change the card of the agent, which is active. Raises: AgentNotHere, AgentNotYours, AgentNotActive."""
+        """The developer may change the card of the agent, which is active. Raises: AgentNotHere, AgentNotYours, OrgRoleRequired, AgentNotActive."""
         found = await self.lock_agent(tx, developer_id, did)
         if found is None:
             raise AgentNotHere
         right, status = found
-        if right is None or right < Right.OPERATE:
+        if right is None:
             raise AgentNotYours
+        if right < Right.OPERATE:
+            raise OrgRoleRequired
         if status != "active":
             raise AgentNotActive
 
     async def require_right(self, tx: Tx, card: Card, developer_id: int, right: Right) -> None:
-        """Raises: CardNotYours, where the developer has not this right at the card."""
-        if not await CardReader(developer_id, self.right_at).may(tx, card, right):
+        """Raises: CardNotYours, where the developer has no right at the card, OrgRoleRequired, where the developer has not this one."""
+        held = await CardReader(developer_id, self.right_at).right(tx, card)
+        if held is None:
             raise CardNotYours
+        if held < right:
+            raise OrgRoleRequired
 
 
 LOCK_AGENT: Slot[Callable[[Tx, int, str], Awaitable[RightAndStatus | None]]] = Slot(

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, take
 from hansa.foundation.plumbing.web.caller import Developer, developer_acting
 from hansa.foundation.plumbing.web.entity_tags import IfMatch, PreconditionFailed, require_match, tagged
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import DeveloperSuspended, QuotaReached, Unauthorized
+from hansa.foundation.values.errors import DeveloperSuspended, OrgRoleRequired, QuotaReached, Unauthorized
 from hansa.rooms.catalogue.errors import (
     AgentNotActive,
     AgentNotHere,
@@ -47,6 +47,7 @@ router = APIRouter(tags=["agent cards"], route_class=GuardedRoute)
         Unauthorized,
         DeveloperSuspended,
         AgentNotYours,
+        OrgRoleRequired,
         AgentNotHere,
         AgentNotActive,
         CardExists,
@@ -86,6 +87,7 @@ async def create(
         Unauthorized,
         DeveloperSuspended,
         CardNotYours,
+        OrgRoleRequired,
         CardUnknown,
         CardRevoked,
         HumanReadableIdTaken,
@@ -121,6 +123,7 @@ async def edit(
         Unauthorized,
         DeveloperSuspended,
         CardNotYours,
+        OrgRoleRequired,
         CardUnknown,
         CardRevoked,
         PreconditionFailed,
@@ -148,7 +151,9 @@ async def set_listing(
     "/agent-cards/{card_id}",
     operation_id="delete_card",
     status_code=204,
-    responses=problems(Unauthorized, DeveloperSuspended, CardNotYours, CardUnknown, PreconditionFailed),
+    responses=problems(
+        Unauthorized, DeveloperSuspended, CardNotYours, OrgRoleRequired, CardUnknown, PreconditionFailed
+    ),
 )
 async def delete(
     card_id: str, *, developer: Writer, if_match: IfMatch, db: CardWrites, settings: Config, owners: Owners

@@ -37,11 +37,14 @@ FROM catalogue_card c WHERE c.did = asked.did
 
 def others_state(limit: int) -> PageState:
     """The newest listed agents of the same owner (`other_agents_of_owner`)."""
+    newest = (
+        f"o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub ORDER BY o.id DESC LIMIT {limit}"
+    )
     return PageState(f"""
 SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
-  SELECT o.xmin::text AS row_version FROM catalogue_card o
-  WHERE {owned_by("c.developer_id", "o.")} AND c.organization_id IS NULL AND o.id <> c.id AND o.did IS NOT NULL AND {_OWN} AND NOT o.is_stub
-  ORDER BY o.id DESC LIMIT {limit}) other
+  (SELECT o.xmin::text AS row_version FROM catalogue_card o
+  WHERE {owned_by("c.developer_id", "o.")} AND c.organization_id IS NULL AND {newest})
+  UNION ALL (SELECT o.xmin::text FROM catalogue_card o WHERE o.organization_id = c.organization_id AND {newest})) other
 WHERE c.did = asked.did
 """)  # noqa: S608
 

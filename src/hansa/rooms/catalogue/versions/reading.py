@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.rights import Right
 from hansa.rooms.catalogue.card_rights import CardReader
 from hansa.rooms.catalogue.errors import CardUnknown, CardVersionUnknown
 from hansa.rooms.catalogue.reading import card_of
@@ -44,6 +43,6 @@ async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion
 
 async def _readable_card(tx: Tx, key: str, reader: CardReader | None) -> Card:
     card = await card_of(tx, key)
-    if card.is_withdrawn and not (reader and await reader.may(tx, card, Right.READ)):
+    if card.is_withdrawn and not (reader and await reader.right(tx, card)):
         raise CardUnknown
     return card

@@ -14,6 +14,6 @@ from . import store
 async def record(
     tx: Tx, organization_id: UUID, actor: Developer | Actor, act: str, target: str, **members: Any
 ) -> None:
-    """Record the act of a developer, with a digest of its members."""
+    """Record an act, with a digest of its members."""
     hashed = digest({"act": act, "organization_id": str(organization_id), "target": target, **members})
     await store.insert(tx, organization_id, actor.id, actor.session, act, target, hashed)

@@ -1,5 +1,6 @@
 """Agents of an organization."""
 
+from hansa.rooms.organizations.fleet.creating import CREATION
 from hansa.rooms.organizations.fleet.routes import router
 
-__all__ = ["router"]
+__all__ = ["CREATION", "router"]

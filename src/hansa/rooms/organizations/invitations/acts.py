@@ -171,7 +171,7 @@ async def accept(tx: Tx, developer: Developer, token: str) -> Shown:
         raise GrantMissing
     if not await store.end(tx, found.id, "accepted"):
         raise InvitationUnknown
-    await membership.join(tx, developer, organization, found.role, found.invited_by)
+    await membership.join(tx, developer, organization, developer.id, found.role, by=found.invited_by)
     for team_id in found.team_ids:
         await teams.add_member_to(tx, organization.id, team_id, developer.id)
     return await reading.profile_of(tx, str(organization.id), developer.id)

@@ -27,6 +27,7 @@ from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, parse_amount
+from hansa.foundation.values.rights import Owner
 from hansa.rooms import agents, catalogue, journal, ledger
 from hansa_verify import Score, Signal, read_signal, scores_of
 
@@ -110,16 +111,16 @@ def _signal_of(event: StoredEvent) -> Signal | None:
 
 
 class Funds:
-    """The units of owners, in minor units by the id of the developer."""
+    """The units of owners, in minor units."""
 
-    def __init__(self, available: dict[int, int]) -> None:
+    def __init__(self, available: dict[Owner, int]) -> None:
         self.available = available
 
-    def add(self, owner: int, amount: int) -> None:
+    def add(self, owner: Owner, amount: int) -> None:
         """Give an owner units."""
         self.available[owner] = self.available.get(owner, 0) + amount
 
-    def pay(self, payer: int, payee: int, amount: int, fee: int) -> bool:
+    def pay(self, payer: Owner, payee: Owner, amount: int, fee: int) -> bool:
         """Pay for a job, if the payer's owner has the units; whether it has."""
         if self.available.get(payer, 0) < amount + fee:
             return False
@@ -132,8 +133,8 @@ async def evaluate(tx: Tx, noted: Sequence[Noted]) -> list[Noted]:
     """These signals in their order, those that nobody could pay for with `counts` false. One transaction after another calls this."""
     granted_to = await _granted(tx)
     parties = {did for _, signal, _ in noted for did in (signal.giver, signal.receiver)}
-    owners = await agents.owners_of(tx, sorted(parties | granted_to.keys()))
-    funds = Funds(await store.lock_funds(tx, sorted(set(owners.values()))))
+    owners = await agents.ownerships_of(tx, sorted(parties | granted_to.keys()))
+    funds = Funds(await store.lock_funds(tx, frozenset(owners.values())))
     for payee, amount in granted_to.items():
         if payee in owners:
             funds.add(owners[payee], amount)
@@ -154,7 +155,9 @@ async def _granted(tx: Tx) -> dict[str, int]:
     return granted
 
 
-def _judged(funds: Funds, owners: dict[str, int], event: StoredEvent, signal: Signal, paid: Minor) -> Signal:
+def _judged(
+    funds: Funds, owners: dict[str, Owner], event: StoredEvent, signal: Signal, paid: Minor
+) -> Signal:
     if not signal.counts or signal.kind == "ruling_for_complainant":
         return signal
     payer, payee = owners.get(signal.giver), owners.get(signal.receiver)
@@ -182,7 +185,7 @@ JOBS = (
 
 async def _take_jobs(tx: Tx, paid: Sequence[StoredSignal], mark_min_fee: Minor) -> set[str]:
     """Count the jobs that these payments are for; the agents whose cards then show another record."""
-    owners = await agents.owner_names_of(tx, sorted({signal.giver for signal in paid}))
+    owners = await agents.ownerships_of(tx, sorted({signal.giver for signal in paid}))
     worthy = [(signal, _counterparty(signal.giver, owners)) for signal in paid if signal.fee >= mark_min_fee]
     verified = await store.verify_jobs(tx, worthy)
     jobs = [
@@ -220,12 +223,13 @@ async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
         await catalogue.show_track_record(tx, did, record.jobs_verified, members_of(record))
 
 
-def _counterparty(giver: str, owners: Mapping[str, str]) -> str:
+def _counterparty(giver: str, owners: Mapping[str, Owner]) -> str:
     """Return the counterparty of which one job a day counts: the owner of an agent of this registry, else the registry of the agent.
 
     The latter is its DID without the last part.
     """
-    return owners.get(giver) or giver.rpartition(":")[0]
+    owner = owners.get(giver)
+    return owner.name if owner else giver.rpartition(":")[0]
 
 
 RECORD_SIGNALS = TransactionalKind(RECORDING, _record)

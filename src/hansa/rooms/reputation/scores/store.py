@@ -2,18 +2,20 @@
 
 Signals are written by one reactor, one transaction after another, so that no signal appears behind a later id.
 
-The SQL of the units with which owners pay for jobs that count. Locks: rows of owners in the order of their ids.
+The SQL of the units with which owners pay for jobs that count. Locks: rows of developers in the order of their ids, then those of organizations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date
+from typing import Any, NamedTuple
 
 from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.page_states import PageState
 from hansa.foundation.values.money import Minor
+from hansa.foundation.values.rights import Owner
 from hansa_verify import FORMULA, Score, Signal, grade_of
 
 from .records import Epoch, GradeChange, PaidJob, Reputation, StoredSignal, TrackRecord
@@ -79,17 +81,28 @@ FROM (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS today) t
 HAS_DUE_EPOCH = Question(f"SELECT due FROM ({_IS_DUE}) t")  # noqa: S608
 """Whether there are no scores of today yet."""
 
-_OPEN = """
-INSERT INTO reputation_funds (developer_id) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING
-"""
-_LOCK = """
-SELECT developer_id, available FROM reputation_funds WHERE developer_id = ANY ($1) ORDER BY developer_id FOR NO KEY UPDATE
-"""
-_WRITE = """
-UPDATE reputation_funds f SET available = n.available
-FROM unnest($1::bigint[], $2::numeric[]) AS n (developer_id, available)
-WHERE f.developer_id = n.developer_id AND f.available <> n.available
-"""
+
+class _Funds(NamedTuple):
+    """Statements of a table of units by owner."""
+
+    open: str
+    lock: str
+    write: str
+
+    @classmethod
+    def of(cls, table: str, owner: str, kind: str) -> "_Funds":
+        """Return the statements of this table with owners of this kind in the column `owner`."""
+        return cls(
+            open=f"INSERT INTO {table} ({owner}) SELECT unnest($1::{kind}[]) ON CONFLICT DO NOTHING",
+            lock=f"SELECT {owner} AS owner, available FROM {table} WHERE {owner} = ANY ($1)"  # noqa: S608
+            f" ORDER BY {owner} FOR NO KEY UPDATE",
+            write=f"UPDATE {table} f SET available = n.available FROM unnest($1::{kind}[], $2::numeric[]) AS n (owner, available)"  # noqa: S608
+            f" WHERE f.{owner} = n.owner AND f.available <> n.available",
+        )
+
+
+_OF_DEVELOPERS = _Funds.of("reputation_funds", "developer_id", "bigint")
+_OF_ORGANIZATIONS = _Funds.of("reputation_organization_funds", "organization_id", "uuid")
 
 
 _THROUGH = "SELECT coalesce(max(id), 0) FROM reputation_signal"
@@ -307,15 +320,30 @@ def _columns(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-async def lock_funds(tx: Tx, owners: Sequence[int]) -> dict[int, int]:
+async def lock_funds(tx: Tx, owners: Collection[Owner]) -> dict[Owner, int]:
     """The units of these owners, locked until the transaction ends."""
-    await tx.execute(_OPEN, owners)
-    return {row["developer_id"]: int(row["available"]) for row in await tx.fetch(_LOCK, owners)}
+    developers = sorted(one.developer_id for one in owners if one.developer_id is not None)
+    organizations = sorted(one.organization_id for one in owners if one.organization_id is not None)
+    held = {Owner(one): units for one, units in (await _lock(tx, _OF_DEVELOPERS, developers)).items()}
+    for one, units in (await _lock(tx, _OF_ORGANIZATIONS, organizations)).items():
+        held[Owner(None, one)] = units
+    return held
 
 
-async def write_funds(tx: Tx, available: Mapping[int, int]) -> None:
+async def _lock(tx: Tx, funds: _Funds, ids: Sequence[Any]) -> dict[Any, int]:
+    if not ids:
+        return {}
+    await tx.execute(funds.open, ids)
+    return {row["owner"]: int(row["available"]) for row in await tx.fetch(funds.lock, ids)}
+
+
+async def write_funds(tx: Tx, available: Mapping[Owner, int]) -> None:
     """Write the units of locked owners."""
-    await tx.execute(_WRITE, list(available), list(available.values()))
+    developers = {one.developer_id: units for one, units in available.items() if one.organization_id is None}
+    organizations = {one.organization_id: units for one, units in available.items() if one.organization_id}
+    await tx.execute(_OF_DEVELOPERS.write, list(developers), list(developers.values()))
+    if organizations:
+        await tx.execute(_OF_ORGANIZATIONS.write, list(organizations), list(organizations.values()))
 
 
 async def granted(tx: Tx) -> int:

@@ -1,0 +1,165 @@
+"""`org`: teams, and their places."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .options import AsJson, Key, OrganizationName, ProfileName, examples
+from .organizations import AgentDid, DeveloperId, app
+
+if TYPE_CHECKING:
+    from hansa_client.records.organizations import Team
+
+__all__ = ["app"]
+
+TeamSlug = Annotated[str, typer.Argument(help="Slug of the team.")]
+GrantName = Annotated[
+    Literal["read", "operate", "manage"], typer.Option("--grant", help="Right of its members at its agents.")
+]
+
+
+@app.command("teams", epilog=examples("hansa-client org teams guild"))
+def list_teams(
+    organization: OrganizationName, *, profile: ProfileName = None, as_json: AsJson = False
+) -> None:
+    """List the teams."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        page = registry.organizations.teams(organization)
+        show("\n".join(map(_line, page.items)) or "No teams.", page, as_json=as_json)
+
+
+@app.command("create-team", epilog=examples("hansa-client org create-team guild editors --grant operate"))
+def create_team(
+    organization: OrganizationName,
+    team: TeamSlug,
+    *,
+    grant: GrantName,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a team, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        made = registry.organizations.create_team(organization, team, grant, key=key)
+        show(_line(made), made, as_json=as_json)
+
+
+@app.command("change-team", epilog=examples("hansa-client org change-team guild editors --grant manage"))
+def change_team(
+    organization: OrganizationName,
+    team: TeamSlug,
+    *,
+    grant: GrantName,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the right of a team, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        changed = registry.organizations.change_team(organization, team, grant)
+        show(_line(changed), changed, as_json=as_json)
+
+
+@app.command("delete-team", epilog=examples("hansa-client org delete-team guild editors"))
+def delete_team(
+    organization: OrganizationName,
+    team: TeamSlug,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a team, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        deleted = registry.organizations.delete_team(organization, team)
+        show(f"{team}  deleted", deleted, as_json=as_json)
+
+
+@app.command("add-member", epilog=examples("hansa-client org add-member guild editors 7"))
+def add_member(
+    organization: OrganizationName,
+    team: TeamSlug,
+    developer: DeveloperId,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a member a place in a team, as an admin."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        registry.organizations.add_to_team(organization, team, developer)
+        _show_place(team, f"developer:{developer}", is_held=True, as_json=as_json)
+
+
+@app.command("remove-member", epilog=examples("hansa-client org remove-member guild editors 7"))
+def remove_member_from_team(
+    organization: OrganizationName,
+    team: TeamSlug,
+    developer: DeveloperId,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the place of a member in a team away, as an admin."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        registry.organizations.remove_from_team(organization, team, developer)
+        _show_place(team, f"developer:{developer}", is_held=False, as_json=as_json)
+
+
+@app.command(
+    "add-agent", epilog=examples("hansa-client org add-agent guild editors did:hansa:registry.example:1")
+)
+def add_agent(
+    organization: OrganizationName,
+    team: TeamSlug,
+    agent: AgentDid,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a team its right at an agent of the organization, as an admin."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        registry.organizations.add_agent_to_team(organization, team, agent)
+        _show_place(team, agent, is_held=True, as_json=as_json)
+
+
+@app.command(
+    "remove-agent",
+    epilog=examples("hansa-client org remove-agent guild editors did:hansa:registry.example:1"),
+)
+def remove_agent(
+    organization: OrganizationName,
+    team: TeamSlug,
+    agent: AgentDid,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the right of a team at an agent away, as an admin."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        registry.organizations.remove_agent_from_team(organization, team, agent)
+        _show_place(team, agent, is_held=False, as_json=as_json)
+
+
+def _line(team: "Team") -> str:
+    return f"{team.slug}  {team.grant}  members {len(team.members)}  agents {len(team.agents)}"
+
+
+def _show_place(team: str, held_by: str, *, is_held: bool, as_json: bool) -> None:
+    from .opening import show
+
+    members = {"team": team, "place": held_by, "is_held": is_held}
+    show(f"{team}  {'has' if is_held else 'has no longer'}  {held_by}", members, as_json=as_json)

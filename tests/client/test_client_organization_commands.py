@@ -1,0 +1,124 @@
+"""`hansa-client org` and `treasury`, as their user types them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.client.terminal import Typed, logged_in
+from tests.organizations import found, id_of, token_mailed_to
+from tests.registry import PASSWORD, TestRegistry
+
+
+@pytest.fixture
+async def at(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
+    """A user who is logged in."""
+    monkeypatch.setenv("HANSA_CLIENT_DIR", str(tmp_path / "client"))
+    monkeypatch.setenv("HANSA_CLIENT_PASSWORD", PASSWORD)
+    at = Typed(tmp_path)
+    await logged_in(at, address)
+    return at
+
+
+async def test_an_organization_from_its_founding_to_its_end(at: Typed):
+    made = await at.run("org", "create", "guild", "--name", "Guild", "--description", "Translates.")
+    assert made.startswith("guild  owner  active  Guild\nTranslates.\n")
+    assert await at.run("org", "list") == "guild  owner  active  Guild\n"
+    changed = await at.json("org", "change", "guild", "--visibility", "public")
+    assert (changed["visibility"], changed["name"]) == ("public", "Guild")
+    shown = await at.run("org", "show", changed["id"])
+    assert f"treasury {changed['treasury_did']}\nmembers 1  agents 0  teams 0\n" in shown
+    summary = await at.run("org", "summary", "guild")
+    assert summary == "members 1  agents 0  teams 0\nliquid 0  staked 0  escrow 0\n"
+    assert "  organization.create  guild\n" in await at.run("org", "audit", "guild")
+    assert await at.run("treasury", "requests", "guild") == "No requests.\n"
+    assert "No appointment of an owner" in await at.run("org", "veto", "guild", code=1)
+    assert await at.run("org", "delete", "guild") == "guild  deleted\n"
+    assert await at.run("org", "list") == "No organizations.\n"
+
+
+async def test_teams_and_agents(at: Typed):
+    await at.run("org", "create", "guild", "--name", "Guild")
+    assert (
+        await at.run("org", "create-team", "guild", "editors", "--grant", "read")
+        == "editors  read  members 0  agents 0\n"
+    )
+    await at.run("org", "change-team", "guild", "editors", "--grant", "operate")
+    created = await at.json("agent", "create", "--name", "Polyglot", "--org", "guild")
+    assert created["initial_funding_status"] == "not_first_agent"
+    did = created["agent_did"]
+    assert await at.run("org", "agents", "guild") == f"Polyglot  active  {did}\n"
+    (member,) = (await at.json("org", "members", "guild"))["items"]
+    number = str(member["developer_id"])
+    assert (
+        await at.run("org", "add-member", "guild", "editors", number) == f"editors  has  developer:{number}\n"
+    )
+    await at.run("org", "add-agent", "guild", "editors", did)
+    assert await at.run("org", "teams", "guild") == "editors  operate  members 1  agents 1\n"
+    await at.run("org", "remove-agent", "guild", "editors", did)
+    await at.run("org", "remove-member", "guild", "editors", number)
+    assert await at.run("org", "delete-team", "guild", "editors") == "editors  deleted\n"
+    assert "  release  EXECUTED\n" in await at.run("org", "release", "guild", did)
+    assert await at.run("org", "agents", "guild") == "No agents.\n"
+    assert f"{did}  belongs to guild\n" in await at.run("org", "take-in", "guild", did)
+
+
+async def test_a_user_is_invited_and_decides_about_owners(
+    at: Typed, registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    guild = await found(registry)
+
+    async def invited(role: str) -> None:
+        monkeypatch.setenv("HANSA_CLIENT_INVITATION", await guild.invite("ada@example.org", role))
+
+    await invited("viewer")
+    assert await at.run("org", "decline") == f"{guild.slug}  declined\n"
+    await invited("admin")
+    assert (await at.run("org", "my-invitations")).startswith(f"{guild.slug}  admin  until ")
+    assert await at.run("org", "accept") == f"{guild.slug}  admin\n"
+    own = next(
+        str(one["developer_id"])
+        for one in (await at.json("org", "members", guild.slug))["items"]
+        if one["role"] == "admin"
+    )
+    promoted = await guild.send(guild.owner, "PATCH", f"/members/{own}", json={"role": "owner"})
+    assert promoted.status_code == 200
+    third = await guild.member("admin")
+    asked = await guild.change(guild.owner, third, "owner")
+    number = asked.json()["request_id"]
+    assert (
+        await at.run("treasury", "requests", guild.slug) == f"{number}  owners  PENDING  needs 1 approvals\n"
+    )
+    approved = await at.run("treasury", "approve", guild.slug, number)
+    assert f"{number}  owners  EXECUTED\n" in approved
+    assert (await at.json("treasury", "request", guild.slug, number))["status"] == "EXECUTED"
+    asked = await at.json("org", "remove", guild.slug, str(await id_of(third)))
+    assert "CANCELLED" in await at.run("treasury", "cancel", guild.slug, asked["request_id"])
+    other = await guild.change(guild.owner, third, "admin")
+    rejected = await at.run(
+        "treasury", "reject", guild.slug, other.json()["request_id"], "--reason", "Not now."
+    )
+    assert rejected.endswith("REJECTED\nNot now.\n")
+    member = await guild.member()
+    assert await at.run("org", "role", guild.slug, str(await id_of(member)), "viewer") == (
+        f"{await id_of(member)}  viewer\n"
+    )
+    assert "no member any more" in await at.run("org", "remove", guild.slug, str(await id_of(member)))
+
+
+async def test_invitations_by_a_user(at: Typed, registry: TestRegistry):
+    await at.run("org", "create", "guild", "--name", "Guild")
+    await at.run("org", "create-team", "guild", "editors", "--grant", "read")
+    sent = await at.json("org", "invite", "guild", "ann@example.org", "--team", "editors")
+    assert (await token_mailed_to(registry, "ann@example.org")).startswith("oit_")
+    listed = await at.run("org", "invitations", "guild")
+    assert listed == f"{sent['invitation_id']}  member  ann@example.org\n"
+    unknown = await at.run("org", "invite", "guild", "bob@example.org", "--team", "absent", code=1)
+    assert "guild has no team absent" in unknown
+    await at.run("org", "revoke-invitation", "guild", sent["invitation_id"])
+    assert await at.run("org", "invitations", "guild") == "No invitations.\n"
+
+
+async def test_an_owner_is_appointed_by_an_administrator_alone(at: Typed, registry: TestRegistry):
+    guild = await found(registry)
+    refused = await at.run("org", "appoint", guild.slug, "1", "--reason", "Lost.", code=1)
+    assert "AREA_MISSING" in refused
