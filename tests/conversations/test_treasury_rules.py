@@ -71,6 +71,8 @@ LOOSER = [
     {"tiers": [ONE_OWNER | {"from": "admin"}]},
     {"tiers": [ONE_OWNER | {"approvals": 2, "from": "buyers"}]},
     {"tiers": [ONE_OWNER], "unapproved_per_day_max": "11"},
+    # Beyond the sum of a day the lowest tier counts, which would be weaker.
+    {"tiers": [ONE_OWNER | {"over": "5", "from": "buyers"}, ONE_OWNER]},
     {"tiers": [ONE_OWNER | {"over": "5"}, ONE_OWNER | {"over": "20", "from": "admin"}]},
 ]
 

@@ -20,6 +20,8 @@ from tests.rooms.commerce.disputing import EVIDENCE, FOR_COMPLAINANT, Disputing
 from tests.rooms.ledger.purses import Purses
 from tests.rooms.ledger.treasury import destroy
 from tests.rooms.reputation.bonded import DAY, Bonded
+from tests.treasuries import ONE_OWNER, fund, pay, ruled
+from tests.treasuries import act as decide
 from tests.wallets import TestWallet
 
 # The conversation has no other registry; tests/neighbours and tests/conversations/test_peers.py see these.
@@ -184,6 +186,12 @@ async def _organize(registry: TestRegistry) -> None:
     member = await guild.member("viewer")
     assert (await guild.change(guild.owner, member, "member")).status_code == 200
     assert (await guild.remove(member, member)).status_code == 200
+    admin = await guild.member("admin")
+    await fund(guild, "30")
+    await ruled(guild, ONE_OWNER)
+    asked = [(await pay(guild, await registry.agent(), "11", admin)).json()["request_id"] for _ in range(2)]
+    assert (await guild.approve(guild.owner, asked[0])).json()["status"] == "EXECUTED"
+    assert (await decide(guild, guild.owner, asked[1], "reject")).json()["status"] == "REJECTED"
 
 
 async def _admit_and_end(registry: TestRegistry) -> None:

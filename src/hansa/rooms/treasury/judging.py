@@ -66,7 +66,13 @@ def _tiers_are_tighter(new: Sequence[Tier], old: Sequence[Tier]) -> bool:
             continue
         if after is None or not _demands_more(after.demand, before.demand):
             return False
-    return True
+    return not old or _lowest_is_tighter(new, old[0])
+
+
+def _lowest_is_tighter(new: Sequence[Tier], lowest: Tier) -> bool:
+    # Beyond the sum of a day without approvals, each payment below the lowest tier needed its approvals.
+    below = [tier for tier in new if tier.above < lowest.above] or new[:1]
+    return all(_demands_more(tier.demand, lowest.demand) for tier in below)
 
 
 def _demands_more(new: Demand, old: Demand) -> bool:

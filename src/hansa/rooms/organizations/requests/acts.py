@@ -39,7 +39,7 @@ from hansa.rooms.organizations.rules import Role
 
 from . import notices, store
 from .kinds import RequestKind
-from .tally import PENDING, Reading, demands_now, read, tallies
+from .tally import PENDING, Reading, demands_now, read, tallies, tallies_by
 
 Kinds = Mapping[str, RequestKind]
 DELAY = "delay"
@@ -69,10 +69,10 @@ async def ask(
         tx, organization.id, actor, "request.create", str(request.id), kind=kind.name, body=new.body
     )
     await notices.created(tx, organization, request)
-    case = await _case(tx, organization, kind, request)
-    if case.tally.is_met:
-        await _carry_out(tx, acting, case)
-    elif case.tally.is_delayed:
+    (tally,) = await tallies_by(tx, organization, kind, [request], [demands])
+    if tally.is_met:
+        await _carry_out(tx, acting, Case(organization, kind, request, tally))
+    elif tally.is_delayed:
         await _delay(tx, organization, request)
     return await _read(tx, organization, {kind.name: kind}, request.id)
 
@@ -173,12 +173,13 @@ async def carry_out_delayed(
     organization = await organizations.find(tx, organization_id, None, lock=True)
     assert organization is not None
     request = await _found(tx, organization, request_id)
-    if request.status != PENDING or request.executes_at is None:
+    kind = kinds.get(request.kind)
+    if kind is None or request.status != PENDING or request.executes_at is None:
         return
     if organization.status != "active":
         await store.set_reason(tx, request.id, f"The organization is {organization.status}.")
         return
-    case = await _case(tx, organization, kinds[request.kind], request)
+    case = await _case(tx, organization, kind, request)
     if case.tally.is_met or await _is_due(tx, case):
         await _try(tx, Acting(runtime, Actor(request.initiator_id, DELAY)), case)
     elif not case.tally.is_delayed:
@@ -265,12 +266,20 @@ async def _locked(tx: Tx, acting: Acting, kinds: Kinds, key: str, request_id: UU
     request = await _found(tx, organization, request_id)
     if request.status != PENDING:
         raise _ended(request)
-    return await _case(tx, organization, kinds[request.kind], request)
+    return await _case(tx, organization, _kind_of(kinds, request), request)
 
 
 async def _case(tx: Tx, organization: Organization, kind: RequestKind, request: Request) -> Case:
     (tally,) = await tallies(tx, organization, kind, [request])
     return Case(organization, kind, request, tally)
+
+
+def _kind_of(kinds: Kinds, request: Request) -> RequestKind:
+    """Raises: RequestUnknown, for a kind that only a newer process knows."""
+    kind = kinds.get(request.kind)
+    if kind is None:
+        raise RequestUnknown
+    return kind
 
 
 async def _end(tx: Tx, request: Request, status: str, reason: str | None) -> None:

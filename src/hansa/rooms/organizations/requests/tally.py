@@ -42,6 +42,17 @@ async def tallies(
 ) -> list[Tally]:
     """Judge pending requests of one kind by the members of now."""
     demands = await demands_now(tx, kind, organization, requests)
+    return await tallies_by(tx, organization, kind, requests, demands)
+
+
+async def tallies_by(
+    tx: Tx,
+    organization: Organization,
+    kind: RequestKind,
+    requests: Sequence[Request],
+    demands: Sequence[tuple[Demand, ...]],
+) -> list[Tally]:
+    """Judge requests of one kind by their demands and the members of now."""
     if not any(demands):
         return [Tally() for _ in requests]
     teams = {demand.team_id for demand in chain(*demands) if demand.team_id is not None}
@@ -64,7 +75,8 @@ async def read(
     """The requests as they stand; of one that has ended, with the approvals that it needed."""
     judged: dict[str, list[Request]] = {}
     for request in found:
-        if request.status == PENDING:
+        # A kind that only a newer process knows is shown as it was made.
+        if request.status == PENDING and request.kind in kinds:
             judged.setdefault(request.kind, []).append(request)
     by_id: dict[UUID, Tally] = {}
     for name, requests in judged.items():
