@@ -28,8 +28,10 @@ MORE = {
     "GET /proofs": CARD + 9,
     # Card, peers, their scores, registries that they know, the time.
     "GET /federation": CARD + 4,
-    # Session, organization, then the request by the API, which finds the organization, the request, its approvals and the owners; names.
+    # Session, organization, request, the owners, those who may approve now and of the rules, names.
     "GET /account/organizations/{organization_id}/treasury/requests/{request_id}": 7,
+    # Session, organization, what keeps it from its end: agents with names, balance, requests, work; names.
+    "GET /account/organizations/{organization_id}/settings": 8,
     # Supply, its course, queues of mail, webhooks and reactors, dead jobs, disputes and awards.
     "GET /administration": SUPPLY + 11,
     # Own agents with names and balances, the payee; then the price by the API, which reads payee, claim, status and fee for itself.

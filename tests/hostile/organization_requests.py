@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import ledger
 from tests.registry import PASSWORD, TestDeveloper
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ async def _run(stage: "Stage", statement: str, *values: Any) -> Any:
 
 
 async def organization(stage: "Stage") -> str:
-    """The id of the staged developer's organization, without agents, with the bystander as a member."""
+    """The id of the staged developer's organization, without agents, units, rules and open requests, with the bystander as a member."""
     found = await _run(
         stage,
         "SELECT o.id::text FROM organizations_organization o JOIN organizations_member m ON m.organization_id = o.id"
@@ -28,6 +29,9 @@ async def organization(stage: "Stage") -> str:
         " WHERE d.email = $1 AND m.role = 4 AND o.slug LIKE 'staged-guild%' AND o.status <> 'deleted'",
         stage.developer.email,
     )
+    if found is not None and await _holds_units(stage, found):
+        await _retire(stage, found)
+        found = None
     if found is None:
         made = await stage.registry.post(
             "/organizations",
@@ -44,8 +48,34 @@ async def organization(stage: "Stage") -> str:
         "UPDATE agents_agent SET organization_id = NULL WHERE organization_id = $1::text::uuid AND kind = 'agent'",
         found,
     )
+    await _run(stage, "DELETE FROM organizations_tier WHERE organization_id = $1::text::uuid", found)
+    await _run(
+        stage,
+        "UPDATE organizations_request SET status = 'CANCELLED', ended_at = now()"
+        " WHERE organization_id = $1::text::uuid AND status = 'PENDING'",
+        found,
+    )
     await _member(stage, found, stage.bystander_id, 2)
     return str(found)
+
+
+async def _holds_units(stage: "Stage", organization_id: str) -> bool:
+    did = await _run(
+        stage,
+        "SELECT treasury_did FROM organizations_organization WHERE id = $1::text::uuid",
+        organization_id,
+    )
+    held = await stage.registry.database.read(lambda tx: ledger.balance_of(tx, did))
+    return held.liquid + held.escrow > 0
+
+
+async def _retire(stage: "Stage", organization_id: str) -> None:
+    """Leave an organization, so that the next request has one without units."""
+    for statement in (
+        "UPDATE organizations_member SET role = NULL, left_at = now() WHERE organization_id = $1::text::uuid AND role IS NOT NULL",
+        "UPDATE agents_agent SET organization_id = NULL WHERE organization_id = $1::text::uuid AND kind = 'agent'",
+    ):
+        await _run(stage, statement, organization_id)
 
 
 async def _member(stage: "Stage", organization_id: str, developer_id: int, role: int) -> None:
@@ -140,9 +170,16 @@ async def request(stage: "Stage") -> str:
         stage,
         "UPDATE organizations_request SET status = 'CANCELLED', ended_at = now() WHERE status = 'PENDING'",
     )
-    await _member(stage, organization_id, stage.bystander_id, 4)
-    email = (await stage.registry.developer()).email
-    candidate = await _run(stage, "SELECT id FROM people_developer WHERE email = $1", email)
+    await _run(
+        stage,
+        "UPDATE organizations_member m SET role = NULL, left_at = now() FROM people_developer d"
+        " WHERE m.organization_id = $1::text::uuid AND m.role = 4 AND d.id = m.developer_id AND d.email <> $2",
+        organization_id,
+        stage.developer.email,
+    )
+    # The bystander may be suspended by a request of another operation.
+    initiator, candidate = await _newcomer(stage), await _newcomer(stage)
+    await _member(stage, organization_id, initiator, 4)
     await _member(stage, organization_id, candidate, 3)
     await _run(
         stage,
@@ -152,9 +189,15 @@ async def request(stage: "Stage") -> str:
         made,
         organization_id,
         candidate,
-        stage.bystander_id,
+        initiator,
     )
     return f"{organization_id}/treasury/requests/{made}"
+
+
+async def _newcomer(stage: "Stage") -> int:
+    email = (await stage.registry.developer()).email
+    made: int = await _run(stage, "SELECT id FROM people_developer WHERE email = $1", email)
+    return made
 
 
 async def page_of_teams(stage: "Stage") -> str:
@@ -337,6 +380,16 @@ async def _form_of_member(stage: "Stage") -> dict[str, str]:
     return {"developer_id": str(stage.bystander_id)}
 
 
+async def _form_of_budget(stage: "Stage") -> dict[str, str]:
+    made = await _body_of_budget(stage)
+    return {"name": "Travel", "amount": "1", "period": "month", "holder": f"team {made['team_id']}"}
+
+
+async def _form_of_payment(stage: "Stage") -> dict[str, str]:
+    made = await _body_of_payment(stage)
+    return {"receiver_did": made["receiver_did"], "amount": made["amount"]}
+
+
 async def _form_of_deletion(stage: "Stage") -> dict[str, str]:
     """The slug of the organization, typed."""
     found = await organization(stage)
@@ -415,6 +468,13 @@ FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
     f"{PAGE}/treasury/requests/{{request_id}}/approve": _always(password=PASSWORD),
     f"{PAGE}/treasury/requests/{{request_id}}/reject": _always(reason="No."),
     f"{PAGE}/treasury/requests/{{request_id}}/cancel": _always(),
+    f"{PAGE}/treasury/requests/{{request_id}}/retry": _always(),
+    f"{PAGE}/treasury/budgets": _form_of_budget,
+    f"{PAGE}/treasury/budgets/{{budget_id}}/change": _always(new_amount="0.5"),
+    f"{PAGE}/treasury/budgets/{{budget_id}}/delete": _always(),
+    f"{PAGE}/treasury/rules": _always(tier_over="5", tier_approvals="1", tier_from="owner"),
+    f"{PAGE}/treasury/pay": _form_of_payment,
+    f"{PAGE}/treasury/pay/check": _form_of_payment,
     f"{PAGE}/settings": _always(name="Renamed", description="", visibility="private"),
     f"{PAGE}/delete": _form_of_deletion,
 }

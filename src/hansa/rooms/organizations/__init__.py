@@ -51,10 +51,12 @@ from hansa.rooms.organizations.repeating import (
     status_of,
 )
 from hansa.rooms.organizations.requests.acts import ask, end_executing
-from hansa.rooms.organizations.requests.kinds import REQUEST_KINDS, RequestKind, demands_of_control
+from hansa.rooms.organizations.requests.kinds import REQUEST_KINDS, RequestKind, demands_of_control, kinds_of
+from hansa.rooms.organizations.requests.reading import request_in, requests_in, waiting_for_person
 from hansa.rooms.organizations.requests.schemas import WAITS, OrganizationRequestOut
 from hansa.rooms.organizations.requests.store import paid_requests
 from hansa.rooms.organizations.requests.tally import Reading
+from hansa.rooms.organizations.requests.waiting_store import REQUESTS_WAITING, WaitingRequest
 from hansa.rooms.organizations.rules import Role, require_role, require_room
 from hansa.rooms.organizations.schemas import OrganizationDeletedOut, TreasuryBalancesOut
 from hansa.rooms.organizations.teams.naming import (
@@ -70,6 +72,7 @@ __all__ = [
     "BLOCKERS_ABOVE",
     "NOTHING",
     "OWN_ORGANIZATIONS",
+    "REQUESTS_WAITING",
     "REQUEST_KINDS",
     "ROOM",
     "WAITS",
@@ -104,6 +107,7 @@ __all__ = [
     "TeamUnknown",
     "Tier",
     "TreasuryBalancesOut",
+    "WaitingRequest",
     "acts_in",
     "answer_of",
     "approvers_named",
@@ -115,6 +119,7 @@ __all__ = [
     "gives_approval",
     "held",
     "is_member_of",
+    "kinds_of",
     "lock",
     "lock_as_member",
     "lock_for_enforcement",
@@ -130,6 +135,8 @@ __all__ = [
     "record_act",
     "reinstate",
     "replace_tiers",
+    "request_in",
+    "requests_in",
     "require_role",
     "require_room",
     "require_team",
@@ -139,4 +146,5 @@ __all__ = [
     "teams_in",
     "tier_of",
     "tiers_of",
+    "waiting_for_person",
 ]

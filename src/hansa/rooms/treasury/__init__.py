@@ -1,11 +1,24 @@
 """Treasury: payments of an organization, by its rules and its budgets."""
 
 from hansa.rooms.treasury.auditing import request_gaps
+from hansa.rooms.treasury.counting import rules_of
 from hansa.rooms.treasury.descriptor import ROOM
+from hansa.rooms.treasury.judging import TIERS_MAX, demands_of
+from hansa.rooms.treasury.records import Budget, Day, Rules
+from hansa.rooms.treasury.store import budgets_of as budgets_in
+from hansa.rooms.treasury.store import today
 from hansa.rooms.treasury.work_orders import gaps as work_order_gaps
 
 __all__ = [
     "ROOM",
+    "TIERS_MAX",
+    "Budget",
+    "Day",
+    "Rules",
+    "budgets_in",
+    "demands_of",
     "request_gaps",
+    "rules_of",
+    "today",
     "work_order_gaps",
 ]

@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.storage.page_facts import Facts, read_facts
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.money import Minor, format_amount
-from hansa.rooms import agents, catalogue, commerce, journal, ledger, notifications, people
+from hansa.rooms import agents, catalogue, commerce, journal, ledger, notifications, organizations, people
 
 router = APIRouter(
     include_in_schema=False,
@@ -36,6 +36,7 @@ DAYS_OF_LINE, DAYS_OF_WEEK = 30, 7
 DAYS_OF_FIRST_STEPS = 30
 OF_PERSON = {
     "approvals": agents.APPROVALS_WAITING,
+    "requests": organizations.REQUESTS_WAITING,
     "dead_webhooks": notifications.DEAD_WEBHOOKS,
     "terms": people.TERMS_ACCEPTED,
     "registered_at": people.REGISTERED_AT,
@@ -123,6 +124,11 @@ class Home(msgspec.Struct, frozen=True):
     def _waiting(self) -> Iterator[Waiting]:
         if approvals := self.person["approvals"]:
             sentence = _counted(approvals, "payment needs your approval", "payments need your approval")
+            yield Waiting(sentence, "/account/approvals", "Decide")
+        if requests := self.person["requests"]:
+            sentence = _counted(
+                requests, "request of an organization needs you", "requests of organizations need you"
+            )
             yield Waiting(sentence, "/account/approvals", "Decide")
         for agent in self.agents:
             path = f"/account/agents/{agent.did}"

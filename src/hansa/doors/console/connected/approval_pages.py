@@ -1,5 +1,6 @@
 """Decision of a person on one payment that an agent, or a client under a connection, may not make on its own."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Request
@@ -14,12 +15,13 @@ from hansa.doors.console.access import (
     account_page,
     see_other,
 )
+from hansa.doors.console.organizations.requests_in_words import sentence_of
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents
+from hansa.rooms import agents, organizations
 
 router = APIRouter(
     prefix="/account/approvals",
@@ -35,8 +37,16 @@ INBOX_SHOWN = 100
 
 @router.get("")
 async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """Payments of all own agents that wait for a decision, then those that were decided."""
-    found, waiting = await db.read(lambda tx: agents.approval_inbox(tx, person.developer, INBOX_SHOWN))
+    """Requests of organizations and payments of own agents that wait for a decision, then payments that were decided."""
+
+    async def reading(
+        tx: Tx,
+    ) -> tuple[Sequence[tuple[str, agents.Approval]], int, list[organizations.WaitingRequest]]:
+        found, waiting = await agents.approval_inbox(tx, person.developer, INBOX_SHOWN)
+        requests = await organizations.waiting_for_person(tx, person.developer.id, INBOX_SHOWN)
+        return found, waiting, requests
+
+    found, waiting, requests = await db.read(reading)
     currency = runtime_of(request).settings.settlement_currency
     return account_page(
         request,
@@ -44,6 +54,7 @@ async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HT
         person,
         approvals=[agents.SpendApprovalOut.of(approval, did, currency) for did, approval in found],
         waiting=waiting,
+        requests=[(one, sentence_of(one.kind, one.body, {}, currency)) for one in requests],
     )
 
 

@@ -13,8 +13,10 @@ from . import (
     member_pages,
     profile_page,
     request_pages,
+    rules_pages,
     settings_pages,
     team_pages,
+    treasury_pages,
 )
 
 ROUTERS = (
@@ -25,7 +27,9 @@ ROUTERS = (
     invitation_pages.router,
     team_pages.router,
     fleet_pages.router,
+    treasury_pages.router,
     request_pages.router,
+    rules_pages.router,
     audit_pages.router,
     settings_pages.router,
     profile_page.router,

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.rooms.organizations import rules
 from hansa.rooms.organizations.approvals.rules import Demand
 from hansa.rooms.organizations.errors import RequestExists
@@ -19,6 +21,8 @@ _UNWRITTEN = datetime.max.replace(tzinfo=UTC)
 _COLUMNS = """
 r.id, r.kind, r.body, r.concerned_id, r.initiator_id, r.created_at, r.expires_at, r.reason, r.amount, r.note, r.demands,
 r.approvals_needed, r.executes_at, r.tx_id, r.transfer_id, r.contract_id,
+(SELECT json_agg(json_build_object('developer_id', a.developer_id, 'at', a.approved_at) ORDER BY a.approved_at, a.developer_id)
+ FROM organizations_approval a WHERE a.request_id = r.id) AS approvals,
 CASE WHEN r.status = 'PENDING' AND r.expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE r.status END AS status
 """
 
@@ -38,16 +42,13 @@ SELECT count(*) FROM organizations_request
 WHERE organization_id = $1 AND status = 'PENDING' AND expires_at > clock_timestamp()
 """
 
-_LIST = f"""
-SELECT {_COLUMNS} FROM organizations_request r WHERE r.organization_id = $1 ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3
-"""  # noqa: S608
+_PAGE = with_total(
+    f"SELECT {_COLUMNS} FROM organizations_request r WHERE r.organization_id = $1"  # noqa: S608
+    " ORDER BY r.created_at DESC, r.id LIMIT $2 OFFSET $3",
+    "SELECT count(*) FROM organizations_request WHERE organization_id = $1",
+)
 
 _FIND = f"SELECT {_COLUMNS} FROM organizations_request r WHERE r.organization_id = $1 AND r.id = $2"  # noqa: S608
-
-_APPROVALS = """
-SELECT request_id, developer_id, approved_at FROM organizations_approval WHERE request_id = ANY ($1)
-ORDER BY approved_at, developer_id
-"""
 
 _END = """
 UPDATE organizations_request SET status = $2, reason = $3, ended_at = clock_timestamp()
@@ -126,23 +127,19 @@ async def insert(
         rules.REQUEST_LIFETIME,
     )
     assert row is not None
-    return _request(row, ())
+    return _request(row)
 
 
 async def requests_of(tx: Tx, organization_id: UUID, *, limit: int, offset: int) -> tuple[list[Request], int]:
     """A page of the requests, newest first, and how many there are."""
-    rows = await tx.fetch(_LIST, organization_id, limit, offset)
-    total: int = await tx.fetchval(
-        "SELECT count(*) FROM organizations_request WHERE organization_id = $1", organization_id
-    )
-    approvals = await _approvals(tx, [row["id"] for row in rows])
-    return [_request(row, approvals.get(row["id"], ())) for row in rows], total
+    rows, total = await read_page(tx, _PAGE, organization_id, limit, offset)
+    return [_request(row) for row in rows], total
 
 
 async def find(tx: Tx, organization_id: UUID, request_id: UUID) -> Request | None:
     """One request of the organization."""
     row = await tx.fetchrow(_FIND, organization_id, request_id)
-    return None if row is None else _request(row, (await _approvals(tx, [request_id])).get(request_id, ()))
+    return None if row is None else _request(row)
 
 
 async def waiting_for(tx: Tx, organization_id: UUID, developer_id: int) -> list[Request]:
@@ -156,8 +153,7 @@ async def waiting_for(tx: Tx, organization_id: UUID, developer_id: int) -> list[
         developer_id,
         rules.PENDING_REQUESTS_MAX,
     )
-    approvals = await _approvals(tx, [row["id"] for row in rows])
-    return [_request(row, approvals.get(row["id"], ())) for row in rows]
+    return [_request(row) for row in rows]
 
 
 async def approve(tx: Tx, request_id: UUID, developer_id: int) -> bool:
@@ -256,14 +252,7 @@ async def expire(tx: Tx) -> None:
     await tx.execute(_EXPIRE)
 
 
-async def _approvals(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, tuple[Approval, ...]]:
-    found: dict[UUID, tuple[Approval, ...]] = {}
-    for row in await tx.fetch(_APPROVALS, list(request_ids)):
-        approval = Approval(row["developer_id"], row["approved_at"])
-        found[row["request_id"]] = (*found.get(row["request_id"], ()), approval)
-    return found
-
-
-def _request(row: asyncpg.Record, approvals: tuple[Approval, ...]) -> Request:
+def _request(row: asyncpg.Record | dict[str, Any]) -> Request:
     demands = msgspec.json.decode(row["demands"], type=tuple[Demand, ...])
+    approvals = msgspec.json.decode(row["approvals"] or "[]", type=tuple[Approval, ...])
     return Request(**{**row, "body": json.loads(row["body"]), "demands": demands, "approvals": approvals})
