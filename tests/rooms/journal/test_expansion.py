@@ -8,10 +8,11 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, format_amount, parse_amount
-from hansa.rooms import ledger
+from hansa.rooms import journal, ledger
 from hansa.rooms.journal import counting, fold, reading_store, store
 from hansa.rooms.journal.feed import store as feed_store
 from hansa.rooms.journal.projection import store as projection_store
@@ -212,6 +213,44 @@ async def everything_read(registry: TestRegistry, parties: tuple[TestAgent, ...]
     await registry.database.transaction(counting.count_settled)
     seen["settled"] = (await registry.database.read(counting.count_all)).by_type
     return seen
+
+
+LEFT_OUT: tuple[tuple[str, ...], ...] = (
+    (),
+    ("LedgerBalanceChanged",),
+    ("LedgerBalanceChanged", "TransactionFeeCollected"),
+    ("LedgerBalanceChanged", "TokensTransferred", "TransactionFeeCollected"),
+    ("AgentOnboarded", "TokensTransferred"),
+)
+
+
+async def test_the_pages_of_the_log_have_every_public_event_once_whichever_types_are_left_out(
+    registry: TestRegistry,
+):
+    payer, _ = await live(registry)
+    readings = journal.LEDGER_READINGS.of(registry.runtime)
+
+    async def walk(tx: Tx, query: journal.PublicFilter) -> list[int]:
+        seen: list[int] = []
+        while True:
+            page = await journal.list_public_events(tx, query, readings)
+            assert len(page.events) <= query.limit
+            seen += [event.sequence for event in page.events]
+            if page.older is None:
+                return seen
+            assert page.older != query.cursor
+            query = replace(query, cursor=page.older)
+
+    async def compare(tx: Tx) -> None:
+        for did in (None, payer.did):
+            every = journal.PublicFilter(registry.settings.ledger_id, 1000, did=did)
+            found = (await journal.list_public_events(tx, every, readings)).events
+            for left_out, limit in product(LEFT_OUT, (1, 2, 3, 5, 50)):
+                expected = [event.sequence for event in found if event.event_type not in left_out]
+                assert expected == sorted(set(expected), reverse=True)
+                assert await walk(tx, replace(every, limit=limit, left_out=left_out)) == expected
+
+    await registry.database.read(compare)
 
 
 async def pages_read(tx: Tx) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from hansa.doors.console.search_parameters import ONLY, PAGE, SearchParameters, 
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.storage.page_states import States
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.direct import DirectRoute
@@ -197,25 +198,47 @@ async def _read_agent(
     card = await find(tx)
     if card.did is None:
         return _ShownAgent(card)
+    did = card.did
     if card.source_registry is not None:
-        return await _read_mirrored(tx, card, card.did, settings)
+        return await _read_mirrored(tx, card, did, settings)
 
+    return _ShownAgent(card, *await _read_parts(tx, card, did, states))
+
+
+async def _read_parts(
+    tx: Tx, card: catalogue.Card, did: str, states: States | None
+) -> tuple[
+    bool,
+    ReputationPanel | None,
+    Sequence[commerce.Contract],
+    Sequence[catalogue.CardVersion],
+    Sequence[catalogue.CardName],
+]:
     def has(part: str) -> bool:
         return states is None or states[part] is not None
 
-    has_history = card.version > 1 and not card.is_withdrawn
-    return _ShownAgent(
-        card,
-        card.status != "revoked" or await catalogue.is_exported(tx, card.did),
-        await panel_of(tx, card.did, has_record=has("record"), has_grades=has("grades"))
-        if has("score")
-        else None,
-        await commerce.public_contracts_of(tx, card.did, CONTRACTS_SHOWN) if has("contracts") else (),
-        (await catalogue.history_of(tx, card.did, None))[:VERSIONS_SHOWN] if has_history else (),
-        await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN)
-        if has("others") and not card.is_withdrawn
-        else (),
-    )
+    async def is_exported(tx: Tx) -> bool:
+        return card.status != "revoked" or await catalogue.is_exported(tx, did)
+
+    async def panel(tx: Tx) -> ReputationPanel | None:
+        if not has("score"):
+            return None
+        return await panel_of(tx, did, has_record=has("record"), has_grades=has("grades"))
+
+    async def contracts(tx: Tx) -> Sequence[commerce.Contract]:
+        return await commerce.public_contracts_of(tx, did, CONTRACTS_SHOWN) if has("contracts") else ()
+
+    async def versions(tx: Tx) -> Sequence[catalogue.CardVersion]:
+        if card.version == 1 or card.is_withdrawn:
+            return ()
+        return (await catalogue.history_of(tx, did, None))[:VERSIONS_SHOWN]
+
+    async def others(tx: Tx) -> Sequence[catalogue.CardName]:
+        if card.is_withdrawn or not has("others"):
+            return ()
+        return await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN)
+
+    return await read_together(tx, is_exported, panel, contracts, versions, others)
 
 
 async def _read_mirrored(tx: Tx, card: catalogue.Card, did: str, settings: Settings) -> _ShownAgent:
@@ -284,12 +307,16 @@ async def panel_of(
 
     Without `has_record` the track record is known to be empty, without `has_grades` the history of the grade.
     """
+
+    async def record(tx: Tx) -> reputation.TrackRecord:
+        return await reputation.track_record_of(tx, did) if has_record else reputation.TrackRecord()
+
+    async def grades(tx: Tx) -> list[reputation.GradeChange]:
+        return await reputation.grade_history_of(tx, did) if has_grades else []
+
     try:
-        found = await reputation.reputation_of(tx, did)
+        return ReputationPanel(
+            *await read_together(tx, lambda tx: reputation.reputation_of(tx, did), record, grades)
+        )
     except reputation.AgentUnknown:
         return None
-    return ReputationPanel(
-        found,
-        await reputation.track_record_of(tx, did) if has_record else reputation.TrackRecord(),
-        await reputation.grade_history_of(tx, did) if has_grades else [],
-    )

@@ -3,17 +3,20 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 from pydantic import Field
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import journal
 
-from .event_sentences import ENTRIES_OF_THE_LEDGER, Piece, sentence_of, title_of
+from .event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES, Piece, sentence_of, title_of
 
 _PARTY_NAMES = {
     "from": "From",
@@ -119,9 +122,15 @@ def events_address(**filters: str | None) -> str:
     return f"/events?{given}" if given else "/events"
 
 
-def lines_of(events: Sequence[journal.EventRecord]) -> list[EventLine]:
+def lines_of(events: Sequence[journal.EventRecord | StoredEvent]) -> list[EventLine]:
     """The lines of a list."""
     return [EventLine.of(event) for event in events]
+
+
+@cache
+def sentences_for_script(left_out: tuple[str, ...]) -> Markup:
+    """Return what `static/event_rows.js` writes new rows with, as JSON for an attribute of a page."""
+    return htmlsafe_json_dumps({"sentences": SENTENCES, "left_out": left_out})
 
 
 def summary_of(lines: Sequence[EventLine]) -> EventLine | None:

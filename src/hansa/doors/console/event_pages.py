@@ -13,9 +13,16 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import Send
 
-from hansa.doors.console.event_lines import EventDetails, EventsOut, events_address, lines_of, summary_of
-from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
-from hansa.doors.console.rendering import both_forms, page_or_json, wants_json
+from hansa.doors.console.event_lines import (
+    EventDetails,
+    EventsOut,
+    events_address,
+    lines_of,
+    sentences_for_script,
+    summary_of,
+)
+from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER
+from hansa.doors.console.rendering import both_forms, json_of_page, page_or_json, page_with_json, wants_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Config, Db
@@ -101,18 +108,19 @@ async def show_events(
         before or None,
         ENTRIES_OF_THE_LEDGER if is_folded else (),
     )
-    found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, query, ledger)))
-    if query.did is None:
+    read = db.query if query.did is None else db.read
+    found = await read(lambda tx: journal.list_public_events(tx, query, ledger))
+    if query.cursor and query.did is None:
         await db.query(lambda tx: journal.require_stored(tx, query.cursor))
+    if wants_json(request):
+        return json_of_page(EventsOut.of(found))
     filters = {"type": query.event_type, "did": query.did, "entries": "true" if with_entries else None}
     older = found.older and events_address(**filters, before=found.older)
-    return page_or_json(
+    return page_with_json(
         request,
         "events.html",
-        found,
         lines=lines_of(found.events),
-        sentences=SENTENCES,
-        left_out=query.left_out,
+        sentences=sentences_for_script(query.left_out),
         everything=events_address(did=query.did, entries="true") if is_folded else None,
         query=query,
         types=PUBLIC_TYPES,

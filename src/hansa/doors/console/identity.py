@@ -1,13 +1,23 @@
-"""Faces and states: the avatar and the short form of a DID, and the chip of a state."""
+"""Faces and states: the avatar and the short form of a DID, an agent or account with both, and the chip of a state.
+
+Pages show the same agents again and again: their markup, which follows from the DID alone, is kept for those that were shown last.
+"""
 
 import colorsys
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from hansa.doors.console.owner_text import theirs
+from hansa.foundation.values.visible_text import apart
+
 DID_END_CHARACTERS = 4
+# Each takes about a kilobyte, twelve for the longest DID.
+KEPT_MAX = 2000
 HULL = "M3 16h18c-.6 3-2.6 4.6-5.2 4.6H8.2c-2.6 0-4.6-1.6-5.2-4.6z"
 SAILS = (
     "M7 4h10c-1.3 3.3-1.3 6.7 0 10H7c1.3-3.3 1.3-6.7 0-10z",
@@ -47,10 +57,24 @@ def avatar(did: Any, *, large: bool = False) -> Markup:
     hue = digest[0] / 256
     background = _colour(hue, 0.34, 0.45)
     sail = _colour((hue + 0.08 + digest[1] / 256 * 0.5) % 1, 0.86, 0.75)
-    return Markup(
-        '<svg class="avatar{}" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><rect width="24" height="24" rx="6" fill="{}"/>'
-        '<path d="{}" fill="{}"/><path d="{}" fill="#e5ae43"/></svg>'
-    ).format(" large" if large else "", background, SAILS[digest[2] % len(SAILS)], sail, HULL)
+    return Markup(  # noqa: S704
+        f'<svg class="avatar{" large" if large else ""}" viewBox="0 0 24 24" aria-hidden="true" focusable="false">'
+        f'<rect width="24" height="24" rx="6" fill="{background}"/>'
+        f'<path d="{SAILS[digest[2] % len(SAILS)]}" fill="{sail}"/><path d="{HULL}" fill="#e5ae43"/></svg>'
+    )
+
+
+@lru_cache(maxsize=KEPT_MAX)
+def party(did: str, name: str = "") -> Markup:
+    """An agent or account with its face, as a link; without a name it has the place that `NamedPage` fills."""
+    system = system_name(did)
+    address = f"/events?did={quote(did)}" if system else f"/agents/{quote(did)}"
+    shown = theirs(system or name) if system or name else None
+    named = '<span class="name">' if shown else f'<span class="name" data-of="{escape(did)}">'
+    identifier = "" if system else f'<span class="identifier">{theirs(short_did(did))}</span>'
+    return Markup(  # noqa: S704
+        f'<a class="party" href="{escape(address)}" title="{escape(apart(did))}">{avatar(did)}{named}{shown or ""}</span>{identifier}</a>'
+    )
 
 
 def short_did(did: Any) -> str:

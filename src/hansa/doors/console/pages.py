@@ -16,13 +16,14 @@ from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
-from hansa.doors.console.event_lines import EventsOut, lines_of
+from hansa.doors.console.event_lines import lines_of, sentences_for_script
 from hansa.doors.console.event_pages import Ledger
-from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER, SENTENCES
+from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.front_rows import agent_rows
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -85,8 +86,13 @@ async def show_front(
     """Show an introduction to this registry, rows of its agents, the balance of its supply, and its newest events."""
     watch = await auditor.watch_supply(db)
     newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
-    found = EventsOut.of(await db.read(lambda tx: journal.list_public_events(tx, newest, ledger)))
-    chain = await db.read(lambda tx: auditor.read_watch(tx, settings.ledger_id))
+    chain, listed = await db.query(
+        lambda tx: read_together(
+            tx,
+            lambda tx: auditor.read_watch(tx, settings.ledger_id),
+            lambda tx: journal.list_public_events(tx, newest, ledger),
+        )
+    )
     supply = watch.supply
     figures = [
         (member, name, format_amount(amount))
@@ -104,9 +110,8 @@ async def show_front(
         figures=figures,
         chain=chain,
         rows=await agent_rows(answers),
-        lines=lines_of(found.events),
-        sentences=SENTENCES,
-        left_out=ENTRIES_OF_THE_LEDGER,
+        lines=lines_of(listed.events),
+        sentences=sentences_for_script(newest.left_out),
     )
 
 

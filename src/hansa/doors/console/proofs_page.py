@@ -13,6 +13,7 @@ from hansa.doors.console.rendering import both_forms, page_or_json
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -104,23 +105,32 @@ async def show_proofs(
     """The registry card and its verification, the licence and its chain, the log and its witnesses."""
 
     async def reading(tx: Tx) -> ProofsOut:
+        card, licence, checkpoint, witnesses, forks = await read_together(
+            tx,
+            lambda tx: _card(tx, settings, last_audit),
+            lambda tx: _licence(tx, settings),
+            _log,
+            lambda tx: auditor.list_log_witnesses(tx, settings),
+            auditor.list_forks,
+        )
         return ProofsOut(
-            card=await _card(tx, settings, last_audit),
-            licence=await _licence(tx, settings),
-            log=await _log(tx),
-            witnesses=auditor.LogWitnessesOut.of(await auditor.list_log_witnesses(tx, settings)),
-            forks=auditor.LogForksOut.of(await auditor.list_forks(tx), settings.ledger_id),
+            card=card,
+            licence=licence,
+            log=checkpoint,
+            witnesses=auditor.LogWitnessesOut.of(witnesses),
+            forks=auditor.LogForksOut.of(forks, settings.ledger_id),
         )
 
     return page_or_json(request, "proofs.html", await db.read(reading))
 
 
 async def _card(tx: Tx, settings: Settings, last_audit: federation.ReadLastAudit) -> CardShown:
-    served = await federation.read_card(tx, settings.settlement_currency, last_audit)
-    keys = [
-        RegistryKey(key.kid, key.public_key, key.valid_from, key.retired_at)
-        for key in await federation.published_keys(tx)
-    ]
+    served, published = await read_together(
+        tx,
+        lambda tx: federation.read_card(tx, settings.settlement_currency, last_audit),
+        federation.published_keys,
+    )
+    keys = [RegistryKey(key.kid, key.public_key, key.valid_from, key.retired_at) for key in published]
     now = datetime.now(UTC)
     verdict = verify_registry_card(json.dumps(served.card), keys, at=now)
     return CardShown(

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 import hansa
 from hansa.doors.console.highlighting import highlighted
-from hansa.doors.console.identity import avatar, chip, short_did, system_name
+from hansa.doors.console.identity import avatar, chip, party, short_did, system_name
 from hansa.doors.console.navigation import EXPLORER
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
@@ -45,6 +45,7 @@ PAGE_HEADERS = {
 }
 STEP_SECONDS = 0.0003
 NARROW_NO_BREAK_SPACE = "\u202f"
+_VARY_BY_FORM = "Accept, Accept-Encoding"
 
 # What the macro `ago` of parts.html writes, and nothing else does: markup of owners is escaped.
 _AGES = re.compile(
@@ -81,16 +82,16 @@ class NamedPage(HTMLResponse):
 
 async def with_names(database: Database, text: bytes) -> bytes:
     """A page with the name on its card beside each agent, where this registry knows the card."""
-    dids = {unescape(found.decode()) for found in _UNNAMED.findall(text)}
+    dids = {place: unescape(place.decode()) for place in set(_UNNAMED.findall(text))}
     if not dids:
         return text
-    names = await database.read(lambda tx: catalogue.names_by_did(tx, sorted(dids)))
-
-    def named(found: re.Match[bytes]) -> bytes:
-        name = names.get(unescape(found[1].decode()))
-        return b"" if name is None else f'<span class="name">{theirs(name)}</span>'.encode()
-
-    return _UNNAMED.sub(named, text)
+    names = await database.query(lambda tx: catalogue.names_by_did(tx, sorted(dids.values())))
+    named = {
+        place: f'<span class="name">{theirs(names[did])}</span>'.encode()
+        for place, did in dids.items()
+        if did in names
+    }
+    return _UNNAMED.sub(lambda found: named.get(found[1], b""), text)
 
 
 async def rendered_in_steps(request: Request, template: str, **content: Any) -> bytes:
@@ -154,16 +155,22 @@ def wants_json(request: Request) -> bool:
 
 
 def page_or_json(request: Request, template: str, document: BaseModel, **content: Any) -> Response:
-    """Answer with one page of the console, or its content as JSON; the page gets the address of its JSON as `json_address`."""
-    answer: Response
+    """Answer with one page of the console, or its content as JSON."""
     if wants_json(request):
-        answer = JSONResponse(document.model_dump(mode="json"))
-    else:
-        query = f"?{request.url.query}" if request.url.query else ""
-        answer = page(
-            request, template, json_address=f"{request.url.path}.json{query}", shown=document, **content
-        )
-    answer.headers["Vary"] = "Accept, Accept-Encoding"
+        return json_of_page(document)
+    return page_with_json(request, template, shown=document, **content)
+
+
+def json_of_page(document: BaseModel) -> Response:
+    """The content of a page as JSON."""
+    return JSONResponse(document.model_dump(mode="json"), headers={"Vary": _VARY_BY_FORM})
+
+
+def page_with_json(request: Request, template: str, **content: Any) -> Response:
+    """One page of the console that has a form as JSON: it gets the address of that as `json_address`."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    answer = page(request, template, json_address=f"{request.url.path}.json{query}", **content)
+    answer.headers["Vary"] = _VARY_BY_FORM
     return answer
 
 
@@ -252,6 +259,7 @@ _PAGES.filters.update(
     laid_out=laid_out,
     link=link,
     moment=_moment,
+    party=party,
     phrase=_phrase,
     prose=prose,
     short_did=short_did,

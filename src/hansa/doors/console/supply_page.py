@@ -12,7 +12,7 @@ from pydantic import Field
 from hansa.doors.console.plots import Plot
 from hansa.doors.console.rendering import both_forms, grouped, page_or_json
 from hansa.foundation.plumbing.process.runtime import Config, Db
-from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -128,18 +128,15 @@ async def show_supply(_: Public, request: Request, db: Db, settings: Config) -> 
     """The supply: its terms, its course, and the chain of attestations with its gaps."""
     frame = settings.ledger_id
     watch = await auditor.watch_supply(db)
-
-    async def reading(
-        tx: Tx,
-    ) -> tuple[auditor.Watch, Sequence[auditor.SupplyPoint], Sequence[journal.DayVolume]]:
-        return (
-            await auditor.read_watch(tx, frame),
-            await auditor.supply_over_time(tx, POINTS_SHOWN),
-            await journal.volume_by_day(tx, DAYS_SHOWN),
+    chain, history, volume, records = await db.query(
+        lambda tx: read_together(
+            tx,
+            lambda tx: auditor.read_watch(tx, frame),
+            lambda tx: auditor.supply_over_time(tx, POINTS_SHOWN),
+            lambda tx: journal.volume_by_day(tx, DAYS_SHOWN),
+            lambda tx: auditor.list_attestations(tx, frame, None, RECORDS_SHOWN),
         )
-
-    chain, history, volume = await db.read(reading)
-    records = await db.query(lambda tx: auditor.list_attestations(tx, frame, None, RECORDS_SHOWN))
+    )
     found = SupplyOut.of(watch, settings.settlement_currency, history, volume)
     return page_or_json(
         request,

@@ -19,6 +19,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.backup_record import BackupRecord, read_backup_record
 from hansa.foundation.plumbing.storage.database import Database, Tx, require_reachable
 from hansa.foundation.plumbing.storage.embedded import EmbeddedPostgresFailed, running_dsn
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.storage.migrate import known_schemas, newest_schema, present_schema
 from hansa.foundation.plumbing.storage.poolers import settings_not_in_effect
 from hansa.foundation.values.errors import Refused, Unavailable
@@ -189,8 +190,12 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
 
 async def read_queues(tx: Tx) -> list[Queue]:
     """The mail, the deliveries of webhooks and the events of reactors that wait."""
-    mail, webhooks = await mail_queue.waiting_mail(tx), await notifications.waiting_deliveries(tx)
-    reactors = await journal.read_reactors(tx, ASSEMBLY.reactors)
+    mail, webhooks, reactors = await read_together(
+        tx,
+        mail_queue.waiting_mail,
+        notifications.waiting_deliveries,
+        lambda tx: journal.read_reactors(tx, ASSEMBLY.reactors),
+    )
     return [
         Queue("mail", mail.count, mail.oldest_seconds),
         Queue("webhooks", webhooks.count, webhooks.oldest_seconds),

@@ -7,6 +7,7 @@ a position, job or reactor of two rooms; a setting that does not exist.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 from fastapi import APIRouter
 
@@ -18,6 +19,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slots
 from hansa.foundation.plumbing.room import ACCOUNT_END, REACTORS, AccountEnds, Background, Blocker, Room
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_each, read_together, reading
 
 # Some are read as properties that fill in what the operator left out.
 SETTINGS = frozenset(Settings.model_fields) | {
@@ -89,16 +91,20 @@ class Assembly:
 
     def _account_end(self) -> AccountEnds:
         ends = [room.account_end for room in reversed(self.rooms) if room.account_end is not None]
+        owners = [end.agents for end in ends if end.agents is not None]
 
         async def blockers(tx: Tx, developer_id: int) -> list[Blocker]:
-            agents = {
-                did: status
-                for end in ends
-                if end.agents is not None
-                for did, status in (await end.agents(tx, developer_id)).items()
-            }
-            found = [blocker for end in ends for blocker in await end.blockers(tx, agents)]
-            return found + [blocker for end in ends for blocker in await end.beside_agents(tx, developer_id)]
+            of_agents, of_memberships = await read_together(
+                tx,
+                reading(agents_blockers, developer_id),
+                reading(read_each, [reading(end.beside_agents, developer_id) for end in ends]),
+            )
+            return list(chain(of_agents, *of_memberships))
+
+        async def agents_blockers(tx: Tx, developer_id: int) -> list[Blocker]:
+            owned = await read_each(tx, [reading(of_developer, developer_id) for of_developer in owners])
+            agents = {did: status for found in owned for did, status in found.items()}
+            return list(chain(*await read_each(tx, [reading(end.blockers, agents) for end in ends])))
 
         async def end_all(tx: Tx, developer_id: int) -> None:
             for end in ends:

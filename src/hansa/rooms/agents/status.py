@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from hansa.foundation.events import AgentRevoked, AgentStatusChanged
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.rights import Owner, Right
 from hansa.rooms import catalogue, journal, ledger
@@ -126,11 +127,14 @@ async def active_dids_of(tx: Tx, developer_id: int, limit: int) -> list[str]:
 
 async def own_agent(tx: Tx, developer_id: int, did: str, right: Right = Right.READ) -> OwnedAgent:
     """One agent at which a developer has the right, in any status. Raises: AgentUnknown, also for another developer's."""
-    agent = await store.agent_with(tx, developer_id, did, right)
+    agent, names = await read_together(
+        tx,
+        lambda tx: store.agent_with(tx, developer_id, did, right),
+        lambda tx: catalogue.names_of_agents(tx, [did]),
+    )
     if agent is None:
         raise AgentUnknown
-    (named,) = await currently_named(tx, [agent])
-    return named
+    return replace(agent, name=names.get(did, agent.name))
 
 
 async def record_heartbeat(tx: Tx, did: str) -> datetime | None:

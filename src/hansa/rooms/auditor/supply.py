@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.telemetry.metrics import supply_delta
 from hansa.foundation.values.money import Minor
 from hansa.rooms import journal, ledger
@@ -62,10 +63,13 @@ async def audit_supply(tx: Tx) -> SupplyVerdict:
 
 async def read_live(tx: Tx) -> LiveReading:
     """Return the reading of `audit_supply` now: the totals of the checkpoint and of the log beyond it, compared with the balances."""
-    horizon = await journal.horizon(tx)
-    stored = await current_checkpoint(tx, horizon)
+    horizon, found, (circulating, agent_count) = await read_together(
+        tx, journal.horizon, store.read_checkpoint, ledger.circulating
+    )
+    stored = _usable(found, horizon)
     fold = await journal.fold_supply(tx, stored.folded_from, horizon)
-    supply = await weigh(tx, stored.terms + fold.settled + fold.pending, horizon.as_of_seq)
+    terms = stored.terms + fold.settled + fold.pending
+    supply = SupplyVerdict(terms, circulating, agent_count, horizon.as_of_seq)
     supply_delta.set(supply.delta)
     return LiveReading(supply, fold.transactions, horizon.began_at)
 
@@ -95,7 +99,10 @@ def nothing_kept(horizon: journal.Horizon) -> Checkpoint:
 
 async def current_checkpoint(tx: Tx, horizon: journal.Horizon) -> Checkpoint:
     """The checkpoint to go on from; an empty one where there is none for this cluster."""
-    stored = await store.read_checkpoint(tx)
+    return _usable(await store.read_checkpoint(tx), horizon)
+
+
+def _usable(stored: Checkpoint | None, horizon: journal.Horizon) -> Checkpoint:
     if (
         stored is None
         or stored.cluster != horizon.cluster

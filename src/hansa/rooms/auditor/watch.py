@@ -16,13 +16,14 @@ import msgspec
 
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger, transfers
 
 from . import rules, store
 from .cycle import audit_on_request
 from .store import StoredVerdict
-from .supply import LiveReading, SupplyVerdict, advance_if_free, read_live
+from .supply import SupplyVerdict, advance_if_free, read_live
 
 # Beyond this many events to fold, a reading moves the checkpoint on rather than leave them to the next reading too.
 EVENTS_FOLDED_MAX = 10_000
@@ -75,10 +76,7 @@ async def watch_supply(database: Database) -> SupplyWatch:
 
 
 async def _read(database: Database) -> SupplyWatch:
-    async def reading(tx: Tx) -> tuple[LiveReading, StoredVerdict | None]:
-        return await read_live(tx), await store.latest_verdict(tx)
-
-    live, last_cycle = await database.read(reading)
+    live, last_cycle = await database.read(lambda tx: read_together(tx, read_live, store.latest_verdict))
     if last_cycle is not None and last_cycle.status != rules.SOUND:
         return await _check_again(database)
     if live.events_folded > EVENTS_FOLDED_MAX:

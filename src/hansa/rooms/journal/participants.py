@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 
 from . import participants_store as store
 from .archive import (
@@ -172,14 +173,17 @@ async def _read(
         start = _Reached(*unseal(event_filter.cursor, 4))
     else:
         start = _END if newest_first else await _beginning(tx, event_filter.did, event_filter.frame, ledger)
-    filed = await store.filed_under(
+    filed, moved = await read_together(
         tx,
-        event_filter.did,
-        (start.filed_xid, start.filed_seq),
-        event_filter.limit,
-        newest_first=newest_first,
+        lambda tx: store.filed_under(
+            tx,
+            event_filter.did,
+            (start.filed_xid, start.filed_seq),
+            event_filter.limit,
+            newest_first=newest_first,
+        ),
+        lambda tx: _moved(tx, event_filter, start, ledger, newest_first=newest_first),
     )
-    moved = await _moved(tx, event_filter, start, ledger, newest_first=newest_first)
     return start, _merged(filed, moved, start, event_filter.limit, newest_first=newest_first)
 
 

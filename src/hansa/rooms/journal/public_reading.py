@@ -10,6 +10,7 @@ import msgspec
 from hansa.foundation.events import ledger_key
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 
 from . import participants_store, reading_store, store
 from .archive import boundary, require_transaction_stored
@@ -18,8 +19,10 @@ from .ledger_readings import LedgerReadings
 from .participants import ParticipantFilter, placed_events
 from .reading import BIGGEST, seal, unseal
 
-READ_AT_ONCE = 200
-READS_MAX = 10
+# Rows of the log that are searched for each event of a page.
+ROWS_SEARCHED = 10
+# Events of a DID that are searched for those of a page, in two turns.
+READ_FIRST, READ_AFTERWARDS = 200, 600
 
 
 class PublicFilter(msgspec.Struct, frozen=True):
@@ -46,9 +49,12 @@ class PublicPage(msgspec.Struct, frozen=True):
 
 
 async def list_public_events(tx: Tx, query: PublicFilter, ledger: LedgerReadings) -> PublicPage:
-    """One page of the log; `tx` must be one snapshot. Raises: CursorInvalid."""
-    oldest_open = await participants_store.oldest_open(tx)
-    events, older = await (_of_log(tx, query) if query.did is None else _of_did(tx, query, ledger))
+    """One page of the log; of a DID, `tx` must be one snapshot. Raises: CursorInvalid."""
+    oldest_open, (events, older) = await read_together(
+        tx,
+        participants_store.oldest_open,
+        lambda tx: _of_log(tx, query) if query.did is None else _of_did(tx, query, ledger),
+    )
     return PublicPage(events, older, seal(oldest_open, 0))
 
 
@@ -104,18 +110,20 @@ async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str |
             tx, place, event_type=query.event_type, limit=query.limit, offset=0
         )
         return _seen(events), _older(events, query.limit)
-    found: list[StoredEvent] = []
-    for _ in range(READS_MAX if query.left_out else 1):
-        events = await reading_store.public_events_before(tx, place, PRIVATE_TYPES, limit=query.limit)
-        for event in events:
-            if event.event_type not in query.left_out:
-                found += _seen([event])
-            if len(found) == query.limit:
-                return found, seal(event.xid, event.sequence)
-        if len(events) < query.limit:
-            return found, None
-        place = (events[-1].xid, events[-1].sequence)
-    return found, seal(*place)
+    # One row more than events: of a row in which a cursor stands, none may be left.
+    events, last = await _in_rows(tx, query, place, query.limit + 1)
+    if len(events) < query.limit and last is not None:
+        events, last = await _in_rows(tx, query, place, ROWS_SEARCHED * query.limit)
+    goes_on = _older(events, query.limit) or (last and seal(*last))
+    return _seen(events), goes_on
+
+
+async def _in_rows(
+    tx: Tx, query: PublicFilter, place: reading_store.Place, rows: int
+) -> tuple[list[StoredEvent], reading_store.Place | None]:
+    return await reading_store.public_events_in_rows(
+        tx, place, PRIVATE_TYPES, query.left_out, rows=rows, limit=query.limit
+    )
 
 
 def _older(events: Sequence[StoredEvent], limit: int) -> str | None:
@@ -129,10 +137,10 @@ async def _of_did(
     assert query.did is not None
     found: list[StoredEvent] = []
     cursor = query.cursor
-    for _ in range(READS_MAX):
+    for limit in (READ_FIRST, READ_AFTERWARDS):
         page = await placed_events(
             tx,
-            ParticipantFilter(query.did, query.frame, limit=READ_AT_ONCE, sort_order="desc", cursor=cursor),
+            ParticipantFilter(query.did, query.frame, limit=limit, sort_order="desc", cursor=cursor),
             ledger,
         )
         for placed in page.events:

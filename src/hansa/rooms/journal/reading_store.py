@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
 from .expansion import SPAN_MAX, events_of, rows_after, rows_of_type
@@ -32,6 +33,21 @@ ORDER BY e.xid DESC, e.seq DESC LIMIT $3::bigint + $4::bigint + 1
 _BEFORE = f"""
 SELECT {COLUMNS} FROM {events_of(_ROWS_BEFORE)} WHERE (xid, seq) < ($1, $2) {{events}}
 ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
+"""  # noqa: S608
+
+_PUBLIC_ROWS = """
+SELECT e FROM journal_event e WHERE (e.xid, e.seq) < ($1, $2) AND e.event_type <> ALL($3::text[])
+ORDER BY e.xid DESC, e.seq DESC {part}
+"""
+
+# A type that is left out may stand within a row, a private one does not.
+_IN_ROWS = f"""
+SELECT {COLUMNS} FROM {events_of(_PUBLIC_ROWS.format(part="LIMIT $4::bigint"))}
+WHERE (xid, seq) < ($1, $2) AND event_type <> ALL($5::text[]) ORDER BY xid DESC, seq DESC LIMIT $6
+"""  # noqa: S608
+
+_LAST_OF_ROWS = f"""
+SELECT (e).xid, (e).seq FROM ({_PUBLIC_ROWS.format(part="OFFSET $4::bigint - 1 LIMIT 1")}) last
 """  # noqa: S608
 
 _ROWS_AT = f"SELECT e FROM journal_event e WHERE e.seq BETWEEN $1::bigint - {SPAN_MAX - 1} AND $1"  # noqa: S608
@@ -67,6 +83,21 @@ async def public_events_before(
     """The events of other types than these before a place, the nearest first."""
     statement = _BEFORE.format(rows="AND e.event_type <> ALL($5)", events="AND event_type <> ALL($5)")
     return stored(await tx.fetch(statement, *place, limit, 0, private_types))
+
+
+async def public_events_in_rows(
+    tx: Tx, place: Place, private_types: Sequence[str], left_out: Sequence[str], *, rows: int, limit: int
+) -> tuple[list[StoredEvent], Place | None]:
+    """Return the events of other types in so many rows before a place, the nearest first, and the place of the last of these rows.
+
+    The place is None where the log has no more rows.
+    """
+    events, last = await read_together(
+        tx,
+        lambda tx: tx.fetch(_IN_ROWS, *place, private_types, rows, [*private_types, *left_out], limit),
+        lambda tx: tx.fetchrow(_LAST_OF_ROWS, *place, private_types, rows),
+    )
+    return stored(events), None if last is None else (last["xid"], last["seq"])
 
 
 async def _page(

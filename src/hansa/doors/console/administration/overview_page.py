@@ -19,6 +19,7 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import auditor, commerce, journal
 
 from .pages import administration_page, administration_router
@@ -59,12 +60,15 @@ async def show_overview(
 
     async def reading(tx: Tx) -> _Reading:
         return _Reading(
-            await read_queues(tx),
-            await auditor.supply_over_time(tx, POINTS_SHOWN),
-            await journal.volume_by_day(tx, DAYS_SHOWN),
-            await auditor.read_watch(tx, settings.ledger_id),
-            await jobs.count_dead_jobs(tx),
-            await commerce.count_open_decisions(tx),
+            *await read_together(
+                tx,
+                read_queues,
+                lambda tx: auditor.supply_over_time(tx, POINTS_SHOWN),
+                lambda tx: journal.volume_by_day(tx, DAYS_SHOWN),
+                lambda tx: auditor.read_watch(tx, settings.ledger_id),
+                jobs.count_dead_jobs,
+                commerce.count_open_decisions,
+            )
         )
 
     found = await db.read(reading)

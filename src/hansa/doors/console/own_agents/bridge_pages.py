@@ -11,8 +11,8 @@ from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
-from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, federation, ledger, transfers
 
 from .acting import act_as, approve_first, awaiting_page
@@ -56,8 +56,7 @@ async def show_bridge(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The wrapped units of an own agent, its newest sagas, and the forms of both directions."""
-    agent = await own_agent(db, person, did)
-    return await _page(request, person, agent, SentForm(), db, settings=settings)
+    return await _page(request, person, did, SentForm(), db, settings=settings)
 
 
 @router.post(f"{ROUTE}/lock", dependencies=ACTS)
@@ -131,9 +130,7 @@ async def _begun(
             refused = SentForm(
                 sender.form.fields, {fields[member]: answer.document["detail"]}, refused.message
             )
-        return await _page(
-            request, sender.person, agent, refused, db, settings=settings, status=answer.status
-        )
+        return await _page(request, sender.person, did, refused, db, settings=settings, status=answer.status)
     if answer.awaits_owner:
         kept = (*fields.values(), "wrapped_currency")
         return awaiting_page(
@@ -178,7 +175,7 @@ async def _saga_page(
 async def _page(
     request: Request,
     person: SignedIn,
-    agent: agents.OwnedAgent,
+    did: str,
     form: SentForm,
     db: Database,
     *,
@@ -187,12 +184,18 @@ async def _page(
 ) -> HTMLResponse:
     book, has_bridge = ledger.Book.of(settings), federation.is_mainframe(settings)
 
-    async def reading(tx: Tx) -> tuple[list[tuple[str, Minor]], list[transfers.BridgeSaga]]:
-        held = await transfers.wrapped_units_of(tx, agent.did)
-        return held, await transfers.bridge_sagas_of(tx, agent.did, book, SAGAS_SHOWN)
+    async def suggested_for_bridge(tx: Tx) -> Suggestions:
+        return await suggestions(tx, person, did) if has_bridge else ()
 
-    held, sagas = await db.read(reading)
-    suggested: Suggestions = await suggestions(db, person, agent.did) if has_bridge else ()
+    agent, held, sagas, suggested = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: transfers.wrapped_units_of(tx, did),
+            lambda tx: transfers.bridge_sagas_of(tx, did, book, SAGAS_SHOWN),
+            suggested_for_bridge,
+        )
+    )
     return agent_page(
         request,
         "wallet/bridge.html",

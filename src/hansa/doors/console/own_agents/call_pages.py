@@ -17,6 +17,7 @@ from hansa.doors.console.prices import Price, price_of
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -142,10 +143,11 @@ def _texts(answer: Any, depth: int) -> Iterator[str]:
 async def _form(
     request: Request, person: SignedIn, form: SentForm, db: Database, settings: Settings, *, status: int = 200
 ) -> HTMLResponse:
-    async def reading(tx: Tx) -> tuple[Callee, list[Payer]]:
-        return await _callee(tx, form.value("agent"), settings), await payers_of(tx, person)
-
-    callee, payers = await db.read(reading)
+    callee, payers = await db.read(
+        lambda tx: read_together(
+            tx, lambda tx: _callee(tx, form.value("agent"), settings), lambda tx: payers_of(tx, person)
+        )
+    )
     chosen = next((one for one in payers if one.agent.did == form.value("payer")), None)
     payer = chosen or max(payers, key=lambda one: one.liquid, default=None)
     quoted = None
@@ -190,7 +192,11 @@ def _examples(skills: list[Any]) -> Iterator[str]:
 
 async def payers_of(tx: Tx, person: SignedIn) -> list[Payer]:
     """Own agents that are active, with their balances."""
-    owned, _ = await agents.page_of_developer(tx, person.developer.id, limit=PAYERS_SHOWN, offset=0)
+    owned, _ = await agents.oldest_of_developer(tx, person.developer.id, PAYERS_SHOWN)
     active = [one for one in owned if one.status == "active"]
-    balances = await ledger.balances_of(tx, [one.did for one in active])
-    return [Payer(one, balances[one.did].liquid) for one in active if one.did in balances]
+    named, balances = await read_together(
+        tx,
+        lambda tx: agents.currently_named(tx, active),
+        lambda tx: ledger.balances_of(tx, [one.did for one in active]),
+    )
+    return [Payer(one, balances[one.did].liquid) for one in named if one.did in balances]

@@ -20,6 +20,7 @@ from hansa.doors.console.access import (
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import require_permission
 from hansa.foundation.plumbing.web.limits import limited
 from hansa.foundation.values.errors import Refused
@@ -124,8 +125,14 @@ def requested(
 async def _page(
     request: Request, person: SignedIn, db: Db, did: str, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
-    agent = await own_agent(db, person, did)
-    chains = await db.read(lambda tx: agents.delegations(tx, person.developer, did))
+    agent, chains, suggested = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: agents.delegations(tx, person.developer, did),
+            lambda tx: suggestions(tx, person, did),
+        )
+    )
     return agent_page(
         request,
         "own_agents/capabilities.html",
@@ -136,6 +143,6 @@ async def _page(
         capabilities=[agents.CapabilityOut.seen_by(did, chain) for chain in chains],
         permissions=PERMISSIONS,
         held=permissions_of(agent.roles),
-        suggested=await suggestions(db, person, did),
+        suggested=suggested,
         done=request.query_params.get("done", ""),
     )

@@ -120,7 +120,7 @@ async def show_proposal(did: MyDid, person: SignedInPerson, request: Request, db
     """The form of a proposal; `provider` in the address fills it in."""
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
-    suggested = await suggestions(db, person, did)
+    suggested = await db.read(lambda tx: suggestions(tx, person, did))
     return agent_page(
         request,
         "agreements/propose.html",
@@ -146,7 +146,7 @@ async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response
             agent,
             refused,
             status=answer.status,
-            suggested=await suggestions(db, sender.person, did),
+            suggested=await db.read(lambda tx: suggestions(tx, sender.person, did)),
             milestone_rows=MILESTONE_ROWS,
         )
     return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
@@ -294,7 +294,7 @@ async def _contract_page(
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    shown = await db.read(lambda tx: _read(tx, as_reader(agent, person), named, settings))
+    shown = await db.read(lambda tx: _read(tx, as_reader(agent.did, person), named, settings))
     is_party = agent.did in {shown.contractor_did, shown.provider_did}
     return agent_page(
         request,

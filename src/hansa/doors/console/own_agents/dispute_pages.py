@@ -10,6 +10,7 @@ from hansa.doors.console.contract_pages import BIGINT_MAX
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce, federation
 
@@ -53,7 +54,7 @@ async def show_complaint(did: MyDid, person: SignedInPerson, request: Request, d
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
     form = SentForm([(name, request.query_params.get(name, "")) for name in names])
-    suggested = await suggestions(db, person, did)
+    suggested = await db.read(lambda tx: suggestions(tx, person, did))
     return agent_page(request, "agreements/complain.html", person, agent, form, suggested=suggested)
 
 
@@ -71,7 +72,7 @@ async def file_dispute(did: MyDid, sender: Act, request: Request, db: Db) -> Res
             agent,
             refused,
             status=answer.status,
-            suggested=await suggestions(db, sender.person, did),
+            suggested=await db.read(lambda tx: suggestions(tx, sender.person, did)),
         )
     return see_other(address_of(did, f"disputes/{answer.document['id']}", "filed"))
 
@@ -81,8 +82,7 @@ async def show_dispute(
     did: MyDid, dispute_id: DisputeId, person: SignedInPerson, request: Request, db: Db, *, settings: Config
 ) -> HTMLResponse:
     """Show a dispute of an own agent, with its evidence and the outcome that the facts give."""
-    agent = await own_agent(db, person, did)
-    return await _dispute_page(request, person, agent, dispute_id, SentForm(), db=db, settings=settings)
+    return await _dispute_page(request, person, did, dispute_id, SentForm(), db=db, settings=settings)
 
 
 @router.post("/account/agents/{did}/disputes/{dispute_id:int}/evidence", dependencies=ACTS)
@@ -90,7 +90,7 @@ async def add_evidence(
     did: MyDid, dispute_id: DisputeId, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
     """Add a piece of evidence."""
-    agent = await own_agent(db, sender.person, did)
+    await own_agent(db, sender.person, did)
     form = sender.form
     body = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name).strip()}
     answer = await act_as(request, sender, did, f"{DISPUTES}{dispute_id}/evidence", body)
@@ -99,7 +99,7 @@ async def add_evidence(
         return await _dispute_page(
             request,
             sender.person,
-            agent,
+            did,
             dispute_id,
             refused,
             db=db,
@@ -120,8 +120,8 @@ async def download_bundle(
     settings: Config,
 ) -> Response:
     """The facts of a dispute, signed by the registry."""
-    agent = await own_agent(db, person, did)
-    dispute = await db.read(lambda tx: commerce.read_dispute(tx, as_reader(agent, person), dispute_id))
+    await own_agent(db, person, did)
+    dispute = await db.read(lambda tx: commerce.read_dispute(tx, as_reader(did, person), dispute_id))
     bundle = commerce.BundleOut.model_validate(await commerce.signed_bundle(db, signatory, dispute, settings))
     return Response(
         bundle.model_dump_json(),
@@ -150,7 +150,7 @@ def _complaint(form: SentForm) -> dict[str, Any]:
 async def _dispute_page(
     request: Request,
     person: SignedIn,
-    agent: agents.OwnedAgent,
+    did: str,
     dispute_id: int,
     form: SentForm,
     *,
@@ -158,10 +158,15 @@ async def _dispute_page(
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    async def reading(tx: Tx) -> commerce.DisputeOut:
-        dispute = await commerce.read_dispute(tx, as_reader(agent, person), dispute_id)
-        return commerce.DisputeOut.of(dispute, await commerce.proposal_for(tx, dispute, settings))
+    async def reading(tx: Tx) -> tuple[agents.OwnedAgent, commerce.DisputeOut]:
+        agent, dispute = await read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: commerce.read_dispute(tx, as_reader(did, person), dispute_id),
+        )
+        return agent, commerce.DisputeOut.of(dispute, await commerce.proposal_for(tx, dispute, settings))
 
+    agent, shown = await db.read(reading)
     return agent_page(
         request,
         "agreements/dispute.html",
@@ -169,6 +174,6 @@ async def _dispute_page(
         agent,
         form,
         status=status,
-        shown=await db.read(reading),
+        shown=shown,
         currency=settings.settlement_currency,
     )

@@ -10,10 +10,11 @@ from hansa.doors.console.event_lines import EventLine
 from hansa.doors.console.event_pages import PUBLIC_TYPES, Cursor, Ledger
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
-from hansa.rooms import journal
+from hansa.rooms import agents, journal
 
-from .pages import READS, MyDid, agent_page, own_agent
+from .pages import READS, MyDid, agent_page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -33,7 +34,6 @@ async def show_history(
     with_entries: Annotated[bool, Query(alias="entries")] = False,
 ) -> HTMLResponse:
     """The events in which an own agent takes part, newest first, without those that repeat others as entries of the ledger."""
-    agent = await own_agent(db, person, did)
     query = journal.PublicFilter(
         settings.ledger_id,
         PAGE_SIZE,
@@ -41,7 +41,13 @@ async def show_history(
         cursor=before or None,
         left_out=() if with_entries else ENTRIES_OF_THE_LEDGER,
     )
-    events, older = await db.read(lambda tx: journal.list_own_events(tx, query, ledger))
+    agent, (events, older) = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: journal.list_own_events(tx, query, ledger),
+        )
+    )
     return agent_page(
         request,
         "own_agents/history.html",

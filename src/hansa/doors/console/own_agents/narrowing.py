@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 from hansa.doors.console.access import ProvedAct, SentForm, SignedIn, SignedInPerson, act_once
 from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.limits import limited
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
@@ -76,8 +77,14 @@ async def _page(
     form: SentForm | None = None,
     status: int = 200,
 ) -> HTMLResponse:
-    agent = await own_agent(db, person, did)
-    chain = await db.read(lambda tx: agents.own_capability(tx, capability_id, did))
+    agent, chain, suggested = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: agents.own_capability(tx, capability_id, did),
+            lambda tx: suggestions(tx, person, did),
+        )
+    )
     if chain.leaf.holder_did not in {None, did}:
         raise agents.CapabilityUnknown
     return agent_page(
@@ -88,5 +95,5 @@ async def _page(
         form,
         status=status,
         parent=agents.CapabilityOut.seen_by(did, chain),
-        suggested=await suggestions(db, person, did),
+        suggested=suggested,
     )

@@ -82,9 +82,9 @@ def acting_as(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
     return Agent(agent.did, person.developer.id, agent.roles, permissions, is_governed=False)
 
 
-def as_reader(agent: agents.OwnedAgent, person: SignedIn) -> Agent:
-    """The agent as it reads its contracts and disputes; its owner reads them also while it is suspended."""
-    return Agent(agent.did, person.developer.id, agent.roles, frozenset(), is_governed=False)
+def as_reader(did: str, person: SignedIn) -> Agent:
+    """The agent as it reads its contracts and disputes, without permissions; its owner reads them also while it is suspended."""
+    return Agent(did, person.developer.id, (), frozenset(), is_governed=False)
 
 
 def path_of(did: str) -> str:

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.access import Acting, SentForm, SignedIn
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import agents, catalogue, ledger
 
 from .pages import agent_page
@@ -46,17 +47,16 @@ async def with_dids(db: Database, sender: Acting, *names: str) -> Acting:
     return replace(sender, form=SentForm(fields, sender.form.errors, sender.form.message))
 
 
-async def suggestions(db: Database, person: SignedIn, did: str) -> Suggestions:
+async def suggestions(tx: Tx, person: SignedIn, did: str) -> Suggestions:
     """DIDs with names: the other own agents, then those that this agent paid or was paid by last."""
-
-    async def read(tx: Tx) -> list[tuple[str, str]]:
-        own = await agents.active_dids_of(tx, person.developer.id, OWN_SUGGESTED)
-        met = await ledger.latest_counterparties(tx, did, LINES_READ)
-        dids = [one for one in dict.fromkeys((*own, *met)) if one != did]
-        names = await catalogue.names_by_did(tx, dids)
-        return [(one, names[one]) for one in dids if one in names]
-
-    return await db.read(read)
+    own, met = await read_together(
+        tx,
+        lambda tx: agents.active_dids_of(tx, person.developer.id, OWN_SUGGESTED),
+        lambda tx: ledger.latest_counterparties(tx, did, LINES_READ),
+    )
+    dids = [one for one in dict.fromkeys((*own, *met)) if one != did]
+    names = await catalogue.names_by_did(tx, dids)
+    return [(one, names[one]) for one in dids if one in names]
 
 
 async def form_with_suggestions(
@@ -80,6 +80,6 @@ async def form_with_suggestions(
         form,
         status=status,
         currency=settings.settlement_currency,
-        suggested=await suggestions(db, person, agent.did),
+        suggested=await db.read(lambda tx: suggestions(tx, person, agent.did)),
         **more,
     )

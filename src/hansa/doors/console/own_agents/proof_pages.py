@@ -8,7 +8,6 @@ from hansa.doors.console.api_acts import API
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall, call_within
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
-from hansa.rooms import agents
 
 from .pages import READS, MyDid, agent_page, as_reader, own_agent
 
@@ -25,7 +24,7 @@ async def show_proof(
 ) -> HTMLResponse:
     """The proof that the newest audit cycle counts the whole balance of an own agent, or why there is none."""
     agent = await own_agent(db, person, did)
-    answer = await _proof(request, agent, person)
+    answer = await _proof(request, did, person)
     return agent_page(
         request,
         "wallet/proof.html",
@@ -40,7 +39,8 @@ async def show_proof(
 @router.get("/account/agents/{did}/wallet/proof.json")
 async def download_proof(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> Response:
     """The same proof as a file; a refusal is that of the API."""
-    answer = await _proof(request, await own_agent(db, person, did), person)
+    await own_agent(db, person, did)
+    answer = await _proof(request, did, person)
     headers = {"Cache-Control": "no-store", "Vary": "Cookie"}
     if answer.is_refusal:
         return JSONResponse(answer.content, answer.status, headers, media_type="application/problem+json")
@@ -50,5 +50,5 @@ async def download_proof(did: MyDid, person: SignedInPerson, request: Request, d
     )
 
 
-async def _proof(request: Request, agent: agents.OwnedAgent, person: SignedIn) -> InnerAnswer:
-    return await call_within(request, InnerCall("GET", PROOF), as_reader(agent, person))
+async def _proof(request: Request, did: str, person: SignedIn) -> InnerAnswer:
+    return await call_within(request, InnerCall("GET", PROOF), as_reader(did, person))

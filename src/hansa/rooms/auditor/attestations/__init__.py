@@ -20,7 +20,7 @@ from .keys import (
 from .reading import (
     ANY_ORIGIN,
     Watch,
-    attestation_of_cycle,
+    attestation_of_liabilities,
     list_attestations,
     list_keys,
     present_kids,
@@ -46,7 +46,7 @@ __all__ = [
     "admin_router",
     "attest_failed_reading",
     "attest_newest_cycle",
-    "attestation_of_cycle",
+    "attestation_of_liabilities",
     "checkpoint_keys",
     "forget_retired_keys",
     "initialize_attestations",

@@ -48,9 +48,9 @@ async def read_attestation(tx: Tx, attestation_id: int) -> Attestation:
     return _known(await store.find(tx, attestation_id))
 
 
-async def attestation_of_cycle(tx: Tx, audit_row_id: int) -> Attestation | None:
-    """The record of one audit cycle; None until it is written."""
-    return await store.find_of_cycle(tx, audit_row_id)
+async def attestation_of_liabilities(tx: Tx) -> Attestation | None:
+    """The record of the audit cycle whose tree of liabilities is stored; None until it is written."""
+    return await store.find_of_liabilities(tx)
 
 
 async def list_attestations(tx: Tx, frame: str, before_id: int | None, limit: int) -> list[Attestation]:

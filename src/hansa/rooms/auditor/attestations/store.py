@@ -54,7 +54,9 @@ WHERE audit_row_id = (SELECT max(audit_row_id) FROM auditor_attestation WHERE fr
 
 _FIND = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE id = $1"  # noqa: S608
 
-_OF_CYCLE = f"SELECT {_COLUMNS} FROM auditor_attestation WHERE audit_row_id = $1"  # noqa: S608
+_OF_LIABILITIES = f"""
+SELECT {_COLUMNS} FROM auditor_attestation WHERE audit_row_id = (SELECT verdict_id FROM auditor_liability_tree)
+"""  # noqa: S608
 
 _RETIRE = """
 UPDATE auditor_key SET retired_at = greatest(clock_timestamp(), valid_from + interval '1 microsecond'), retired_at_id = $1,
@@ -180,9 +182,9 @@ async def find(tx: Tx, attestation_id: int) -> Attestation | None:
     return Attestation(**row) if row else None
 
 
-async def find_of_cycle(tx: Tx, audit_row_id: int) -> Attestation | None:
-    """The record of one audit cycle."""
-    row = await tx.fetchrow(_OF_CYCLE, audit_row_id)
+async def find_of_liabilities(tx: Tx) -> Attestation | None:
+    """The record of the audit cycle with the stored tree of liabilities."""
+    row = await tx.fetchrow(_OF_LIABILITIES)
     return Attestation(**row) if row else None
 
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms.auditor.attestations import Attestation, attestation_of_cycle
+from hansa.foundation.plumbing.storage.joined_reads import read_each, read_together, reading
+from hansa.rooms.auditor.attestations import Attestation, attestation_of_liabilities, prove_records
+from hansa.rooms.auditor.transparency import Inclusion
 
 from . import store
 from .errors import NoLiabilities, NotCounted
@@ -24,13 +26,14 @@ class ProvedLeaf(msgspec.Struct, frozen=True):
 
 
 class BalanceProof(msgspec.Struct, frozen=True):
-    """That an account is counted with its whole balance; `attestation` is None until the cycle is attested."""
+    """That an account is counted with its whole balance; `attestation` is None until the cycle is attested, `inclusion` until it is in the log."""
 
     account: str
     balance: int
     as_of_seq: int
     leaves: list[ProvedLeaf]
     attestation: Attestation | None
+    inclusion: Inclusion | None
 
 
 class PublicBlocks(msgspec.Struct, frozen=True):
@@ -39,29 +42,37 @@ class PublicBlocks(msgspec.Struct, frozen=True):
     blocks: bytes
     as_of_seq: int
     attestation: Attestation | None
+    inclusion: Inclusion | None
 
 
 async def prove_balance(tx: Tx, account: str) -> BalanceProof:
     """The proof of an account; `tx` must be one snapshot. Raises: NoLiabilities, NotCounted."""
-    tree = await _tree(tx)
-    found = await store.placed(tx, [account])
+    tree, found, attestation = await read_together(
+        tx, _tree, lambda tx: store.placed(tx, [account]), attestation_of_liabilities
+    )
     if not found:
         raise NotCounted
     (placed,) = found
-    parts = parts_of(tree.secret, account.encode(), placed.balance)
+    slots = (placed.slot_a, placed.slot_b)
+    blocks = [slot >> BLOCK_HEIGHT for slot in slots]
+    members, inclusion = await read_together(
+        tx,
+        lambda tx: read_each(tx, [reading(store.in_block, block) for block in blocks]),
+        lambda tx: _inclusion(tx, attestation),
+    )
     leaves = [
-        ProvedLeaf(slot, part, await _path(tx, tree, slot))
-        for slot, part in zip((placed.slot_a, placed.slot_b), parts, strict=True)
+        ProvedLeaf(slot, part, await _path(tree, in_block, slot))
+        for slot, part, in_block in zip(
+            slots, parts_of(tree.secret, account.encode(), placed.balance), members, strict=True
+        )
     ]
-    attestation = await attestation_of_cycle(tx, tree.verdict_id)
-    return BalanceProof(account, placed.balance, tree.origin.as_of_seq, leaves, attestation)
+    return BalanceProof(account, placed.balance, tree.origin.as_of_seq, leaves, attestation, inclusion)
 
 
 async def read_blocks(tx: Tx) -> PublicBlocks:
     """The public blocks; `tx` must be one snapshot. Raises: NoLiabilities."""
-    tree = await _tree(tx)
-    attestation = await attestation_of_cycle(tx, tree.verdict_id)
-    return PublicBlocks(tree.blocks, tree.origin.as_of_seq, attestation)
+    tree, attestation = await read_together(tx, _tree, attestation_of_liabilities)
+    return PublicBlocks(tree.blocks, tree.origin.as_of_seq, attestation, await _inclusion(tx, attestation))
 
 
 async def _tree(tx: Tx) -> StoredTree:
@@ -71,11 +82,15 @@ async def _tree(tx: Tx) -> StoredTree:
     return tree
 
 
-async def _path(tx: Tx, tree: StoredTree, slot: int) -> list[bytes]:
+async def _inclusion(tx: Tx, record: Attestation | None) -> Inclusion | None:
+    if record is None:
+        return None
+    return (await prove_records(tx, [record])).get(str(record.id))
+
+
+async def _path(tree: StoredTree, in_block: Sequence[Placed], slot: int) -> list[bytes]:
     block = slot >> BLOCK_HEIGHT
-    begin = block << BLOCK_HEIGHT
-    members = await store.in_block(tx, block)
-    below = await asyncio.to_thread(_path_in_block, members, tree.secret, begin, slot)
+    below = await asyncio.to_thread(_path_in_block, in_block, tree.secret, block << BLOCK_HEIGHT, slot)
     return below + path_to_root(tree.blocks, block)
 
 

@@ -5,7 +5,6 @@ from pydantic import Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.rooms.auditor.attestations import AttestationOut
-from hansa.rooms.auditor.transparency import Inclusion
 from hansa_verify import encoded
 
 from .proofs import BalanceProof, ProvedLeaf, PublicBlocks
@@ -55,7 +54,7 @@ class BalanceProofOut(LazyModel):
     )
 
     @classmethod
-    def of(cls, proof: BalanceProof, inclusion: Inclusion | None) -> "BalanceProofOut":
+    def of(cls, proof: BalanceProof) -> "BalanceProofOut":
         """The proof as it is published."""
         record = proof.attestation
         return cls(
@@ -63,7 +62,7 @@ class BalanceProofOut(LazyModel):
             balance=format_amount(proof.balance),
             as_of_event_seq=proof.as_of_seq,
             leaves=[BalanceLeaf.of(leaf) for leaf in proof.leaves],
-            attestation=AttestationOut.of(record, inclusion) if record else None,
+            attestation=AttestationOut.of(record, proof.inclusion) if record else None,
         )
 
 
@@ -77,12 +76,12 @@ class LiabilitiesOut(LazyModel):
     )
 
     @classmethod
-    def of(cls, found: PublicBlocks, inclusion: Inclusion | None) -> "LiabilitiesOut":
+    def of(cls, found: PublicBlocks) -> "LiabilitiesOut":
         """The level as it is published."""
         record = found.attestation
         count = len(found.blocks) // NODE_BYTES
         return cls(
             as_of_event_seq=found.as_of_seq,
             blocks=[SumNode.of(node_at(found.blocks, index)) for index in range(count)],
-            attestation=AttestationOut.of(record, inclusion) if record else None,
+            attestation=AttestationOut.of(record, found.inclusion) if record else None,
         )

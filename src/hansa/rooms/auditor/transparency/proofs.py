@@ -10,6 +10,7 @@ import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa_verify.log import NOTE_MAX_CHARACTERS
 
 from . import merkle, store
@@ -52,11 +53,11 @@ async def read_checkpoint(tx: Tx, least_size: int = 0) -> tuple[int, str]:
     It is the newest one that the witnesses have cosigned, until the next one is; where that is too small, or none was
     cosigned of late, the newest one with the cosignatures that it has.
     """
-    cosigned = await store.cosigned_checkpoint(tx)
+    cosigned, newest = await read_together(tx, store.cosigned_checkpoint, store.newest_checkpoint)
     if cosigned is not None and cosigned[0] >= least_size:
         size, note, lines = cosigned
         return size, _with_lines(note, lines)
-    size, note = await _bare_checkpoint(tx)
+    size, note = _found(newest)
     return size, _with_lines(note, await store.cosignatures_of(tx, size))
 
 
@@ -83,13 +84,22 @@ async def prove_leaf(tx: Tx, index: int | None, kind: str | None, object_id: str
 
 async def prove_objects(tx: Tx, kind: str, object_ids: Sequence[str]) -> dict[str, Inclusion]:
     """The proofs of those objects that are in the log."""
-    places = await store.find_leaves(tx, kind, object_ids)
+    places, cosigned, found = await read_together(
+        tx,
+        lambda tx: store.find_leaves(tx, kind, object_ids),
+        store.cosigned_checkpoint,
+        store.newest_checkpoint,
+    )
     if not places:
         return {}
-    size, _ = await read_checkpoint(tx)
-    newest, _ = await _bare_checkpoint(tx)
-    proofs = await _prove(tx, [index for index in places.values() if index < size], size)
-    proofs |= await _prove(tx, [index for index in places.values() if index >= size], newest)
+    newest, _ = _found(found)
+    size = newest if cosigned is None else cosigned[0]
+    published, later = await read_together(
+        tx,
+        lambda tx: _prove(tx, [index for index in places.values() if index < size], size),
+        lambda tx: _prove(tx, [index for index in places.values() if index >= size], newest),
+    )
+    proofs = published | later
     return {object_id: proofs[index] for object_id, index in places.items()}
 
 
@@ -126,7 +136,10 @@ async def read_tile(tx: Tx, level: int | None, number: int, width: int | None) -
 
 
 async def _bare_checkpoint(tx: Tx) -> tuple[int, str]:
-    found = await store.newest_checkpoint(tx)
+    return _found(await store.newest_checkpoint(tx))
+
+
+def _found(found: tuple[int, str] | None) -> tuple[int, str]:
     if found is None:
         raise LogEmpty
     return found

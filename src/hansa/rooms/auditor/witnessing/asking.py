@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.outgoing import Answer, CallLimits, NamedBy, Outg
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import published_keys
@@ -74,8 +75,8 @@ async def all_witnesses(tx: Tx, settings: Settings) -> list[Witness]:
 
 async def list_log_witnesses(tx: Tx, settings: Settings) -> list[tuple[Witness, LogWitness | None]]:
     """Return the witnesses of the own log, each with its last cosignature."""
-    found = await store.log_witnesses(tx)
-    return [(one, found.get(one.name)) for one in await all_witnesses(tx, settings)]
+    found, witnesses = await read_together(tx, store.log_witnesses, lambda tx: all_witnesses(tx, settings))
+    return [(one, found.get(one.name)) for one in witnesses]
 
 
 async def own_policy(tx: Tx, settings: Settings) -> str:

@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.outgoing import Answer, CallLimits, OutgoingTroub
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.peer_caller import PeerClosed
 from hansa.rooms import federation
 from hansa.rooms.auditor.attestations import kid_of
@@ -88,9 +89,10 @@ class _Consistency(msgspec.Struct):
 
 async def peer_witnesses(tx: Tx) -> list[Witness]:
     """The active peers that are witnesses of the own log: those that have been peers for the longest time."""
-    stored = {one.ledger_id: one for one in await store.peer_logs(tx)}
+    logs, peers = await read_together(tx, store.peer_logs, federation.peers)
+    stored = {one.ledger_id: one for one in logs}
     found: list[Witness] = []
-    for peer in sorted(await federation.peers(tx), key=attrgetter("id")):
+    for peer in sorted(peers, key=attrgetter("id")):
         if len(found) == PEERS_ASKED_MAX:
             break
         known = stored.get(peer.ledger_id or "")

@@ -10,12 +10,12 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import structlog
 from msgspec.structs import replace
@@ -83,7 +83,7 @@ class Searcher:
         self._reading = ThreadPoolExecutor(SEARCH_THREADS, "search")
         # Changes that were indexed although an older transaction is open, each with the transaction that made it.
         self._ahead: dict[int, int] = {}
-        self._remembered: OrderedDict[tuple[SearchQuery, int], asyncio.Future[Hits]] = OrderedDict()
+        self._remembered: OrderedDict[Hashable, asyncio.Future[Any]] = OrderedDict()
         self._clock = 0.0
         self._rest = FOLLOW_SECONDS
         self._moved_at = 0.0
@@ -137,29 +137,33 @@ class Searcher:
 
     async def hits(self, search_query: SearchQuery) -> Hits:
         """Return the hits of the index. Raises: SearchNotReady."""
-        if self._index is None or not self._is_complete:
-            raise SearchNotReady(retry_after=1)
         is_hidden = self._hides_unbonded and not search_query.includes_unbonded
         bonded_only = search_query.bonded_only or is_hidden
         search_query = replace(search_query, bonded_only=bonded_only, includes_unbonded=False)
-        key = (search_query, self._alive_since() if search_query.active_24h else 0)
+        return await self._once(find, search_query, self._alive_since() if search_query.active_24h else 0)
+
+    async def shared_names(self, names: Collection[str]) -> set[str]:
+        """Those of the names that several cards have, whatever their case and accents. Raises: SearchNotReady."""
+        keys = {name: key_of(name) for name in names}
+        shared = await self._once(shared_names, frozenset(keys.values()))
+        return {name for name, key in keys.items() if key in shared}
+
+    async def _once(
+        self, search: Callable[Concatenate[Any, _Call], _Result], *asked: _Call.args, **_: _Call.kwargs
+    ) -> _Result:
+        """Search the index, once for the same question until it changes. Raises: SearchNotReady."""
+        if self._index is None or not self._is_complete:
+            raise SearchNotReady(retry_after=1)
+        key = (search, *asked)
         found = self._remembered.get(key)
         if found is None:
-            found = self._remembered[key] = asyncio.ensure_future(self._find(self._index, *key))
+            found = asyncio.ensure_future(self._find(self._index, search, *asked))
+            self._remembered[key] = found
             found.add_done_callback(lambda done: self._forget_failed(key, done))
             if len(self._remembered) > REMEMBERED:
                 self._remembered.popitem(last=False)
         # One reader going away does not end the search for the others.
         return await asyncio.shield(found)
-
-    async def shared_names(self, names: Collection[str]) -> set[str]:
-        """Those of the names that several cards have, whatever their case and accents. Raises: SearchNotReady."""
-        if self._index is None or not self._is_complete:
-            raise SearchNotReady(retry_after=1)
-        keys = {name: key_of(name) for name in names}
-        loop, searcher = asyncio.get_running_loop(), self._index.searcher()
-        shared = await loop.run_in_executor(self._reading, shared_names, searcher, set(keys.values()))
-        return {name for name, key in keys.items() if key in shared}
 
     async def close(self) -> None:
         """Let the index go."""
@@ -290,12 +294,10 @@ class Searcher:
         if count:
             _log.info("search index built", cards=count, seconds=round(monotonic() - began, 1))
 
-    async def _find(self, index: SearchIndex, search_query: SearchQuery, alive_since: int) -> Hits:
+    async def _find(self, index: SearchIndex, search: Callable[..., _Result], *asked: Any) -> _Result:
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(
-                self._reading, find, index.searcher(), search_query, alive_since
-            )
+            return await loop.run_in_executor(self._reading, search, index.searcher(), *asked)
         except asyncio.CancelledError:
             raise
         except BaseException as failure:
@@ -312,7 +314,7 @@ class Searcher:
             self._writing, lambda: act(*arguments, **named)
         )
 
-    def _forget_failed(self, key: tuple[SearchQuery, int], done: asyncio.Future[Hits]) -> None:
+    def _forget_failed(self, key: Hashable, done: asyncio.Future[Any]) -> None:
         if (done.cancelled() or done.exception() is not None) and self._remembered.get(key) is done:
             del self._remembered[key]
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import agents
 
 from . import store
@@ -20,7 +21,9 @@ async def require_unbound(tx: Tx, did: str) -> None:
 
 async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
     dids = list(agents_of_developer)
-    here, abroad = await store.count_binding(tx, dids), await count_binding_abroad(tx, dids)
+    here, abroad = await read_together(
+        tx, lambda tx: store.count_binding(tx, dids), lambda tx: count_binding_abroad(tx, dids)
+    )
     found = []
     for did in dids:
         for counts, detail in (

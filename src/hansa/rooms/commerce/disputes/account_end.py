@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, transfers
 from hansa.rooms.commerce import contracts
@@ -34,10 +35,13 @@ async def disputed_of(tx: Tx, did: str) -> Minor:
 
 
 async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
-    found = list(await contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, agents_of_developer))
-    counts = await store.count_keeping(tx, list(agents_of_developer))
+    of_contracts, counts = await read_together(
+        tx,
+        lambda tx: contracts.ACCOUNT_END_OF_CONTRACTS.blockers(tx, agents_of_developer),
+        lambda tx: store.count_keeping(tx, list(agents_of_developer)),
+    )
     detail = "Wait until its disputes and the awards to it are decided."
-    return found + [Blocker("disputes", did, str(count), detail) for did, count in counts.items()]
+    return [*of_contracts] + [Blocker("disputes", did, str(count), detail) for did, count in counts.items()]
 
 
 async def _end(tx: Tx, developer_id: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_each, read_together, reading
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import Minor, format_amount
@@ -39,14 +40,20 @@ _ENDED_BY = {
 
 async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, Any]:
     """The bundle of a dispute with its evidence, without a signature."""
+    contract, token, keys = await read_together(
+        tx,
+        lambda tx: _contract(tx, dispute),
+        lambda tx: _token(tx, dispute),
+        lambda tx: _keys(tx, dispute),
+    )
     bundle = {
         "kind": KIND,
         "rules": RULES_VERSION,
         "registry": settings.ledger_id,
         "currency": settings.settlement_currency,
         "dispute": _complaint(dispute),
-        **await _contract(tx, dispute),
-        **await _token(tx, dispute),
+        **contract,
+        **token,
         "evidence": [
             {
                 "by": one.by,
@@ -57,10 +64,14 @@ async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, An
             }
             for one in dispute.evidence
         ],
-        "keys": await _keys(tx, dispute),
+        "keys": keys,
     }
-    bundle["offer"] = await _offer(tx, bundle["contract"], bundle["token"])
-    bundle["payments"] = await _payments(tx, bundle.pop("paid_by"), dispute)
+    paid_by = bundle.pop("paid_by")
+    bundle["offer"], bundle["payments"] = await read_together(
+        tx,
+        lambda tx: _offer(tx, bundle["contract"], bundle["token"]),
+        lambda tx: _payments(tx, paid_by, dispute),
+    )
     proposal = propose(bundle)
     return {
         **bundle,
@@ -115,7 +126,12 @@ async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     """The contract as it was when the dispute was filed, and the transactions that had paid it."""
     if dispute.contract_id is None:
         return {"contract": None, "paid_by": [] if dispute.tx_id is None else [dispute.tx_id]}
-    contract = await contracts.find(tx, dispute.contract_id)
+    contract_id = dispute.contract_id
+    contract, surplus = await read_together(
+        tx,
+        lambda tx: contracts.find(tx, contract_id),
+        lambda tx: contracts.surplus_of(tx, contract_id),
+    )
     assert contract is not None, "a dispute names a contract that exists"
     shown = await contracts.shown(tx, contract)
     lines = [line for line in shown.history if line.at < dispute.opened_at]
@@ -164,7 +180,7 @@ async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
         ],
     }
     paid_by = [tx_id for tx_id in parts if tx_id is not None]
-    return {"contract": document, "paid_by": [*paid_by, *await contracts.surplus_of(tx, contract.id)]}
+    return {"contract": document, "paid_by": [*paid_by, *surplus]}
 
 
 async def _token(tx: Tx, dispute: Dispute) -> dict[str, Any]:
@@ -227,10 +243,12 @@ async def _offer(
 
 async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[str, Any]]:
     """The payments that had been made when the dispute was filed."""
-    made = [
-        (tx_id, await ledger.find_payment(tx, tx_id) or await ledger.find_payment_abroad(tx, tx_id))
-        for tx_id in tx_ids
-    ]
+    here, abroad = await read_together(
+        tx,
+        lambda tx: read_each(tx, [reading(ledger.find_payment, tx_id) for tx_id in tx_ids]),
+        lambda tx: read_each(tx, [reading(ledger.find_payment_abroad, tx_id) for tx_id in tx_ids]),
+    )
+    made = [one or other for one, other in zip(here, abroad, strict=True)]
     return [
         {
             "transaction_id": f"tx-{tx_id}",
@@ -240,7 +258,7 @@ async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[st
             "fee": format_amount(one.fee),
             "at": one.recorded_at.isoformat(),
         }
-        for tx_id, one in made
+        for tx_id, one in zip(tx_ids, made, strict=True)
         if one is not None and one.recorded_at < dispute.opened_at
     ]
 
@@ -248,12 +266,13 @@ async def _payments(tx: Tx, tx_ids: list[int], dispute: Dispute) -> list[dict[st
 async def _keys(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     """The keys with which receipts and quotes in the evidence may have been signed, with their times."""
     # An agent of another registry has its keys there.
-    held = await agents.keys_of_each(tx, dispute.parties, KEYS_MAX)
+    held, own = await read_together(
+        tx, lambda tx: agents.keys_of_each(tx, dispute.parties, KEYS_MAX), federation.all_keys
+    )
     of_agents = {
         did: [_key(one.public_key, one.valid_from, one.valid_until) for one in keys]
         for did, keys in held.items()
     }
-    own = await federation.all_keys(tx)
     return {
         "agents": of_agents,
         "registry": [_key(one.public_key, one.valid_from, one.retired_at) for one in own],

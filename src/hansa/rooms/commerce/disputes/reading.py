@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Forbidden
 
@@ -25,12 +26,14 @@ def reader_of(caller: Agent | Developer) -> str | None:
 async def read_dispute(tx: Tx, caller: Agent | Developer, dispute_id: int) -> Dispute:
     """One dispute. Raises: DisputeUnknown, Forbidden."""
     reader = reader_of(caller)
-    dispute = await store.find(tx, dispute_id)
+    dispute, evidence = await read_together(
+        tx, lambda tx: store.find(tx, dispute_id), lambda tx: store.evidence(tx, [dispute_id])
+    )
     if dispute is None:
         raise DisputeUnknown
     if reader is not None:
         rules.require_seen(dispute, reader)
-    return await with_evidence(tx, dispute)
+    return replace(dispute, evidence=tuple(evidence[dispute_id]))
 
 
 async def list_disputes(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:

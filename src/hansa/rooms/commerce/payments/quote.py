@@ -14,6 +14,7 @@ import msgspec
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor, format_amount, parse_amount
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
@@ -81,13 +82,18 @@ async def quote(
     """
     rules.require_target(caller, payee)
     book = ledger.Book.of(settings)
-    card = await catalogue.card_of_agent(tx, payee)
+    card, is_foreign, is_local, began_at = await read_together(
+        tx,
+        lambda tx: catalogue.card_of_agent(tx, payee),
+        lambda tx: transfers.is_foreign(tx, payee, settings),
+        lambda tx: _is_local(tx, payee),
+        clock.began_at,
+    )
     source, terms = effective_price(card.card_data or {})
     price = Decimal(0) if source == "none" else catalogue.rate_of(terms)
     currency = _text(terms.get("currency")).upper() or card.settlement_currency or book.currency
     if amount is None and price is not None and currency == book.currency:
         amount = amount_of(price)
-    is_foreign = await transfers.is_foreign(tx, payee, settings)
     peer = await transfers.peer_of(tx, payee, settings) if is_foreign else None
     if amount and peer is not None and gross_up and peer.settlement_currency == book.currency:
         amount = transfers.raised_by_fee(peer, amount)
@@ -98,6 +104,10 @@ async def quote(
         amounts = await _swapped(tx, peer, amount, received, settings)
         amount, received = amounts or (None, None)
         rate = Fraction(*amounts) if amounts is not None else None
+    # Whether or not the balance covers it; a payment to another registry bears none here.
+    fee = None if amount is None else ZERO
+    if amount and is_local:
+        fee = await ledger.fee_of(tx, ledger.TransferOrder(caller, payee, amount), book)
     return Quote(
         payee=payee,
         price=price,
@@ -108,8 +118,8 @@ async def quote(
         source=source,
         amount=amount,
         amount_received=received,
-        fee=None if amount is None else await _fee(tx, caller, payee, amount, book),
-        expires_at=(await clock.began_at(tx)).replace(microsecond=0) + QUOTED_FOR,
+        fee=fee,
+        expires_at=began_at.replace(microsecond=0) + QUOTED_FOR,
         swap_rate=rate,
     )
 
@@ -147,11 +157,8 @@ def plain_price(price: Decimal) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
-async def _fee(tx: Tx, caller: str, payee: str, amount: Minor, book: ledger.Book) -> Minor:
-    """The fee of now, whether or not the balance covers it; a payment to another registry bears none here."""
-    if amount == 0 or not await agents.statuses_of(tx, [payee]):
-        return ZERO
-    return await ledger.fee_of(tx, ledger.TransferOrder(caller, payee, amount), book)
+async def _is_local(tx: Tx, payee: str) -> bool:
+    return bool(await agents.statuses_of(tx, [payee]))
 
 
 def _text(value: object) -> str:
@@ -160,7 +167,7 @@ def _text(value: object) -> str:
 
 async def require_firm(tx: Tx, quoted: Quote) -> None:
     """The quote can be made firm: it costs something, in this registry's unit, to one of its agents. Raises: QuoteNotFirm."""
-    if not await agents.statuses_of(tx, [quoted.payee]):
+    if not await _is_local(tx, quoted.payee):
         raise QuoteNotFirm("A quote can be firm only for a payee of this registry.")
     if not quoted.amount:
         raise QuoteNotFirm("A quote can be firm only for an amount above zero in this registry's unit.")

@@ -9,6 +9,7 @@ import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import journal, ledger
 
 from . import card_store
@@ -37,18 +38,22 @@ class ServedCard(msgspec.Struct, frozen=True):
 
 async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedCard:
     """The card now. Raises: CardUnsigned."""
-    version = await card_store.newest_version(tx)
+    version, peer_count, audit, transactions, events = await read_together(
+        tx,
+        card_store.newest_version,
+        card_store.peer_count,
+        last_audit,
+        ledger.newest_transaction,
+        journal.newest_sequence,
+    )
     if version is None:
         raise CardUnsigned
     card = json.loads(version.document)
     signature = card.pop("signature")
-    card["federation"]["peer_count"] = await card_store.peer_count(tx)
+    card["federation"]["peer_count"] = peer_count
     live = {
-        "economic": {"currency": currency, "last_audit": _economic(await last_audit(tx))},
-        "stats": {
-            "transactions": await ledger.newest_transaction(tx),
-            "events": await journal.newest_sequence(tx),
-        },
+        "economic": {"currency": currency, "last_audit": _economic(audit)},
+        "stats": {"transactions": transactions, "events": events},
     }
     return ServedCard(version.card_etag, {**card, **live, "signature": signature})
 

@@ -7,6 +7,7 @@
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa_verify import LicenceVerdict, verify_licence
 
 from . import store, verdicts_store
@@ -26,10 +27,9 @@ async def own_licence(tx: Tx, settings: Settings) -> LocalLicence:
 
 async def held_licence(tx: Tx, settings: Settings) -> LocalLicence | None:
     """Return the genesis or network certificate of this registry with its chain; None where it holds none."""
-    genesis = await store.genesis(tx)
+    genesis, network, now = await read_together(tx, store.genesis, store.installed, clock.now)
     if genesis is not None:
         return LocalLicence(NetworkCertificate(genesis.certificate, genesis.hash, ()), genesis.state)
-    network = await store.installed(tx)
     if network is None:
         return None
     if ended := await verdicts_store.ended_by_lists(tx, settings.trust_domain, network.hash):
@@ -38,7 +38,7 @@ async def held_licence(tx: Tx, settings: Settings) -> LocalLicence | None:
         network.certificate,
         network.chain,
         root_hash=settings.federation_root_hash,
-        at=await clock.now(tx),
+        at=now,
     )
     return LocalLicence(network, state_of(verdict))
 

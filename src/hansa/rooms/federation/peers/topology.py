@@ -9,6 +9,7 @@ import msgspec
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms.federation.charter import ReadLastAudit, read_card
 
 from .reading import PeerView, every_peer
@@ -53,10 +54,15 @@ async def read_topology(
     tx: Tx, settings: Settings, last_audit: ReadLastAudit, discovered: ReadDiscovered
 ) -> Topology:
     """The federation now. A name that several registries have is replaced by their ledger ids. Raises: CardUnsigned."""
-    own_card = await read_card(tx, settings.settlement_currency, last_audit)
-    found = await every_peer(tx)
+    own_card, found, registries, as_of = await read_together(
+        tx,
+        lambda tx: read_card(tx, settings.settlement_currency, last_audit),
+        every_peer,
+        discovered,
+        clock.now,
+    )
     known = {settings.ledger_id, *(view.peer.ledger_id for view in found)}
-    farther = [one for one in await discovered(tx) if one.ledger_id not in known]
+    farther = [one for one in registries if one.ledger_id not in known]
     peer_names = [view.peer.registry_name for view in found]
     counts = Counter([settings.registry_name, *peer_names, *(one.registry_name for one in farther)])
     own = Node(
@@ -77,7 +83,7 @@ async def read_topology(
             view, relay = relays[one.relay_ledger_id]
             nodes.append(_discovered(one, counts))
             edges.append(Edge(relay.name, nodes[-1].name, "discovered", nodes[-1].status, view.lag_seconds))
-    return Topology(own.name, [own, *nodes], edges, await clock.now(tx))
+    return Topology(own.name, [own, *nodes], edges, as_of)
 
 
 def _node(peer: PeerRecord, counts: Counter[str | None]) -> Node:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms.journal.ledger_readings import AccountKey, LedgerReadings
 
 from .errors import EventsArchived
@@ -95,18 +96,21 @@ async def stored_keys_of_account(
     tx: Tx, ledger: LedgerReadings, account: tuple[str, str], position: int, limit: int, *, newest_first: bool
 ) -> list[AccountKey]:
     """The keys that `ledger.keys_of_account` returns, without those of dropped events; `account` is its DID and frame."""
-    dropped = await dropped_ranges(tx)
-    found: list[AccountKey] = []
-    while len(found) < limit:
-        position = _beyond(dropped, position, newest_first=newest_first)
-        keys = await ledger.keys_of_account(
-            tx, *account, position, limit - len(found), newest_first=newest_first
-        )
-        if not keys:
-            break
-        found += [key for key in keys if not any(one.first <= key.position < one.past for one in dropped)]
-        position = keys[-1].position
+    dropped, keys = await read_together(
+        tx,
+        dropped_ranges,
+        lambda tx: ledger.keys_of_account(tx, *account, position, limit, newest_first=newest_first),
+    )
+    found, asked = _stored_of(keys, dropped), limit
+    while len(keys) == asked and len(found) < limit:
+        position, asked = _beyond(dropped, keys[-1].position, newest_first=newest_first), limit - len(found)
+        keys = await ledger.keys_of_account(tx, *account, position, asked, newest_first=newest_first)
+        found += _stored_of(keys, dropped)
     return found
+
+
+def _stored_of(keys: Sequence[AccountKey], dropped: Sequence[DroppedRange]) -> list[AccountKey]:
+    return [key for key in keys if not any(one.first <= key.position < one.past for one in dropped)]
 
 
 def _beyond(dropped: Sequence[DroppedRange], position: int, *, newest_first: bool) -> int:

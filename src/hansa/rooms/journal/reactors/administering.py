@@ -12,6 +12,7 @@ import msgspec
 from hansa.foundation.plumbing.jobs import JobView, first_jobs
 from hansa.foundation.plumbing.jobs.reactors import Reactor
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.admin_acts import record_admin_act
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Unavailable
@@ -40,11 +41,14 @@ class ReactorReading(msgspec.Struct, frozen=True):
 
 
 async def read_reactors(tx: Tx, reactors: Sequence[Reactor]) -> list[ReactorReading]:
-    """Every reactor of the registry, in four statements."""
+    """Every reactor of the registry."""
     names = [reactor.name for reactor in reactors]
-    jobs = await first_jobs(tx, [job_name(name) for name in names])
-    waiting = await store.count_waiting(tx, {one.name: one.type_names for one in reactors}, WAITING_COUNTED)
-    set_aside = await store.set_aside_by(tx, names)
+    jobs, waiting, set_aside = await read_together(
+        tx,
+        lambda tx: first_jobs(tx, [job_name(name) for name in names]),
+        lambda tx: store.count_waiting(tx, {one.name: one.type_names for one in reactors}, WAITING_COUNTED),
+        lambda tx: store.set_aside_by(tx, names),
+    )
     return [
         _reading(
             reactor,

@@ -18,6 +18,7 @@ from hansa.foundation.plumbing.jobs.mail_queue import delete_mails_to
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.room import AccountEnds, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.errors import Conflict
@@ -108,5 +109,9 @@ async def cancel_deletion(tx: Tx, developer: Developer) -> DeletionStatus:
 async def deletion_status_of(tx: Tx, developer: Developer, account_end: AccountEnds) -> DeletionStatus:
     """How it stands with the developer's own account."""
     return DeletionStatus(
-        await store.deletion_of(tx, developer.id), await account_end.blockers(tx, developer.id)
+        *await read_together(
+            tx,
+            lambda tx: store.deletion_of(tx, developer.id),
+            lambda tx: account_end.blockers(tx, developer.id),
+        )
     )
