@@ -20,13 +20,14 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
 from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage, path_of
 from hansa.doors.console.badges import marks_of
 from hansa.doors.console.cached_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
 from hansa.doors.console.prices import Price, own_amount, price_of
-from hansa.doors.console.rendering import page
+from hansa.doors.console.rendering import page, part, with_ages_of_now
 from hansa.doors.console.search_parameters import ONLY, PAGE, SearchParameters, chosen, offered, orders
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
@@ -40,8 +41,10 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import catalogue, commerce, reputation
 
+FoundAnswers = Annotated[catalogue.Answers, Depends(catalogue.SEARCH_ANSWERS.given)]
+
 VERSIONS_SHOWN = 10
-agent_router = APIRouter(
+direct_router = APIRouter(
     include_in_schema=False,
     default_response_class=HTMLResponse,
     route_class=DirectRoute,
@@ -64,34 +67,40 @@ _COMPONENTS = {
 }
 
 
-@router.get("/catalogue")
-async def show_catalogue(_: Public, request: Request, searcher: catalogue.Search, db: Db) -> HTMLResponse:
+@direct_router.get("/catalogue")
+async def show_catalogue(
+    _: Public, request: Request, searcher: catalogue.Search, answers: FoundAnswers
+) -> Response:
     """The agents that may be shown, searched and narrowed as the address says."""
     parameters = SearchParameters.at(request.query_params)
+    query = parameters.search_query()
     try:
-        found = await catalogue.discover(searcher, db, parameters.search_query())
-        counts = await count_filters(searcher, parameters)
-        shared = await searcher.shared_names([card.name for card in found.results])
+        cards, hits, counts = await asyncio.gather(
+            answers.answer(query, _rendered), searcher.hits(query), count_filters(searcher, parameters)
+        )
     except catalogue.SearchNotReady as error:
         answer = page(request, "not-ready.html", status=error.status, address=parameters.address)
         answer.headers["Retry-After"] = "1"
-        return answer
+        return await answer.completed(request)
     last = parameters.offset + PAGE
-    return page(
+    shown, text = with_ages_of_now(cards)[0].split(b"\n", 1)
+    answer = page(
         request,
         "catalogue.html",
         parameters=parameters,
-        total=found.total,
-        agents=[AgentView.of(card, has_namesake=card.name in shared) for card in found.results],
+        total=hits.total,
+        shown=int(shown),
+        agents=Markup(text.decode()),  # noqa: S704
         groups=offered(parameters, counts.facets, counts.only),
         chosen=chosen(parameters),
         orders=orders(parameters),
         earlier=parameters.but(offset=max(0, parameters.offset - PAGE)) if parameters.offset else None,
-        later=parameters.but(offset=last) if last < found.total else None,
+        later=parameters.but(offset=last) if last < hits.total else None,
     )
+    return await answer.completed(request)
 
 
-@agent_router.get("/agents/{card_key}")
+@direct_router.get("/agents/{card_key}")
 async def show_agent(
     _: Public,
     request: Request,
@@ -115,7 +124,7 @@ async def show_agent(
         return _unknown(request, card_key)
     content = shown.content(settings)
     if read_from is None or not shown.is_lasting:
-        return page(request, "agent.html", **content)
+        return await page(request, "agent.html", **content).completed(request)
     fresh = await pages.kept.render(request, read_from, "agent.html", **content)
     pages.kept.keep(card_key, fresh)
     return fresh.answer(request)
@@ -273,6 +282,15 @@ class AgentView(msgspec.Struct, frozen=True):
             matched_in=[PARTS[part] for part in card.why.fields],
             has_namesake=has_namesake,
         )
+
+
+async def _rendered(
+    found: catalogue.Discovery, _: catalogue.SearchQuery, searcher: catalogue.Searcher
+) -> bytes:
+    """The number of cards of the list, and behind a line end their markup. Names are shared as long as the index is the same."""
+    shared = await searcher.shared_names([card.name for card in found.results])
+    agents = [AgentView.of(card, has_namesake=card.name in shared) for card in found.results]
+    return f"{len(agents)}\n{part('agent-cards-of-list.html', agents=agents, heading='h2')}".encode()
 
 
 class FilterCounts(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ from hansa.foundation.events import NOT_EMITTED_YET, event_types
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
@@ -38,6 +39,12 @@ PAGE_SIZE = 50
 BIGINT_MAX = 2**63 - 1
 PUBLIC_TYPES = sorted({kind.__name__ for kind in event_types() if not kind.is_private} - NOT_EMITTED_YET)
 
+direct_router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=DirectRoute,
+    dependencies=[Depends(within_read_limit)],
+)
 router = APIRouter(
     include_in_schema=False,
     default_response_class=HTMLResponse,
@@ -84,7 +91,7 @@ class EventStream(StreamingResponse):
             await super().stream_response(send)
 
 
-@both_forms(router, "/events")
+@both_forms(direct_router, "/events")
 async def show_events(
     _: Public,
     request: Request,
@@ -116,7 +123,7 @@ async def show_events(
         return json_of_page(EventsOut.of(found))
     filters = {"type": query.event_type, "did": query.did, "entries": "true" if with_entries else None}
     older = found.older and events_address(**filters, before=found.older)
-    return page_with_json(
+    answer = page_with_json(
         request,
         "events.html",
         lines=lines_of(found.events),
@@ -128,6 +135,7 @@ async def show_events(
         newest=events_address(**filters) if query.cursor else None,
         stream=events_address(**filters, after=found.live_from).replace("/events", "/events/stream", 1),
     )
+    return await answer.completed(request)
 
 
 @router.get("/events/stream")

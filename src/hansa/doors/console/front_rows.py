@@ -22,6 +22,10 @@ SEARCHES = {
     "Most proven": SearchParameters(answerable_only=True, sort="proven"),
     "New": SearchParameters(sort="newest"),
 }
+QUERIES = [
+    (title, parameters.address, replace(parameters.search_query(), limit=AGENTS_OF_ROW))
+    for title, parameters in SEARCHES.items()
+]
 
 
 class AgentRow(msgspec.Struct, frozen=True):
@@ -35,23 +39,19 @@ class AgentRow(msgspec.Struct, frozen=True):
 async def agent_rows(answers: catalogue.Answers) -> list[AgentRow]:
     """The rows that have agents; none while the search index is being built."""
     try:
-        rendered = await asyncio.gather(
-            *(answers.answer(_query_of(parameters), _rendered) for parameters in SEARCHES.values())
-        )
+        rendered = await asyncio.gather(*(answers.answer(query, _rendered) for _, _, query in QUERIES))
     except catalogue.SearchNotReady:
         return []
     return [
-        AgentRow(title, parameters.address, Markup(with_ages_of_now(cards)[0].decode()))  # noqa: S704
-        for (title, parameters), cards in zip(SEARCHES.items(), rendered, strict=True)
+        AgentRow(title, address, Markup(with_ages_of_now(cards)[0].decode()))  # noqa: S704
+        for (title, address, _), cards in zip(QUERIES, rendered, strict=True)
         if cards
     ]
 
 
-def _query_of(parameters: SearchParameters) -> catalogue.SearchQuery:
-    return replace(parameters.search_query(), limit=AGENTS_OF_ROW)
-
-
-def _rendered(found: catalogue.Discovery, query: catalogue.SearchQuery) -> bytes:
+async def _rendered(found: catalogue.Discovery, query: catalogue.SearchQuery, _: catalogue.Searcher) -> bytes:
     """The cards of a row. An agent without a verified job is not proven."""
     cards = [card for card in found.results if query.sort != "proven" or card.verified_jobs]
-    return part("front-row.html", agents=[AgentView.of(card) for card in cards]).encode()
+    return part(
+        "agent-cards-of-list.html", agents=[AgentView.of(card) for card in cards], heading="h3"
+    ).encode()

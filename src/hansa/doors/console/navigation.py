@@ -35,6 +35,15 @@ class Group(msgspec.Struct, frozen=True):
     links: tuple[Link, ...]
 
 
+def place_in(group: Group, path: str) -> str:
+    """Return a path that has the same place in the menu: that of a link, one below it, or none."""
+    for link in group.links:
+        if link.holds(path):
+            return link.path if path == link.path else f"{link.path}/below"
+    return path if path == FIND else ""
+
+
+FIND = "/find"
 EXPLORER = Group(
     "Explore",
     (

@@ -5,6 +5,7 @@
 - No page loads anything from another host.
 """
 
+import asyncio
 import inspect
 import json
 from http import HTTPStatus
@@ -23,8 +24,10 @@ from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.front_rows import agent_rows
 from hansa.doors.console.rendering import page
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import STATUS_TAGS, every_refusal, routes_with
@@ -35,7 +38,12 @@ from hansa.rooms import auditor, catalogue, journal
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 FoundAnswers = Annotated[catalogue.Answers, Depends(catalogue.SEARCH_ANSWERS.given)]
-READS = [Depends(within_read_limit)]
+direct_router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=DirectRoute,
+    dependencies=[Depends(within_read_limit)],
+)
 EVENTS_SHOWN = 12
 
 # Content of the page of the design.
@@ -79,19 +87,22 @@ ROWS = [
 ]
 
 
-@router.get("/", dependencies=READS)
+@direct_router.get("/")
 async def show_front(
     _: Public, request: Request, db: Db, settings: Config, ledger: Ledger, *, answers: FoundAnswers
 ) -> HTMLResponse:
     """Show an introduction to this registry, rows of its agents, the balance of its supply, and its newest events."""
-    watch = await auditor.watch_supply(db)
     newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
-    chain, listed = await db.query(
-        lambda tx: read_together(
+
+    async def reading(tx: Tx) -> tuple[auditor.Watch, journal.PublicPage]:
+        return await read_together(
             tx,
             lambda tx: auditor.read_watch(tx, settings.ledger_id),
             lambda tx: journal.list_public_events(tx, newest, ledger),
         )
+
+    watch, (chain, listed), rows = await asyncio.gather(
+        auditor.watch_supply(db), db.query(reading), agent_rows(answers)
     )
     supply = watch.supply
     figures = [
@@ -103,16 +114,17 @@ async def show_front(
             ("delta", "Delta", supply.delta),
         )
     ]
-    return page(
+    answer = page(
         request,
         "front.html",
         watch=watch,
         figures=figures,
         chain=chain,
-        rows=await agent_rows(answers),
+        rows=rows,
         lines=lines_of(listed.events),
         sentences=sentences_for_script(newest.left_out),
     )
+    return await answer.completed(request)
 
 
 @router.get("/first-steps")

@@ -2,14 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from html import unescape
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any
+from typing import Any, Self
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -22,12 +23,12 @@ from starlette.types import Receive, Scope, Send
 import hansa
 from hansa.doors.console.highlighting import highlighted
 from hansa.doors.console.identity import avatar, chip, party, short_did, system_name
-from hansa.doors.console.navigation import EXPLORER
+from hansa.doors.console.navigation import EXPLORER, place_in
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.storage.database import Database
-from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
+from hansa.foundation.plumbing.web.content_encoding import LEVEL_ONCE, accepts_gzip
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
 from hansa.rooms import catalogue
@@ -45,6 +46,8 @@ PAGE_HEADERS = {
 }
 STEP_SECONDS = 0.0003
 NARROW_NO_BREAK_SPACE = "\u202f"
+# A process has one name, and the menu a place or two for each link.
+CHROMES_KEPT_MAX = 64
 _VARY_BY_FORM = "Accept, Accept-Encoding"
 
 # What the macro `ago` of parts.html writes, and nothing else does: markup of owners is escaped.
@@ -57,9 +60,9 @@ _BETWEEN_BACKTICKS = re.compile(r"`([^`]+)`")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?!\d))")
 
 
-def page(request: Request, template: str, status: int = 200, **content: Any) -> HTMLResponse:
+def page(request: Request, template: str, status: int = 200, **content: Any) -> "NamedPage":
     """One page of the console."""
-    text = "".join(_written(request, template, content)).encode()
+    text = _PAGES.get_template(template).render(_variables(request, content)).encode()
     headers = {**PAGE_HEADERS, "Vary": "Accept-Encoding"}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
@@ -69,14 +72,22 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
 class NamedPage(HTMLResponse):
     """A page that gets the names of the agents on it before it is sent, in one statement; compressed where the reader takes that."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Fill the names in, and send the page."""
-        request = Request(scope)
+    _is_complete = False
+
+    async def completed(self, request: Request) -> Self:
+        """The page as it is sent. A direct route answers with one that is complete, so that its errors are those of the route."""
         self.body = await with_names(runtime_of(request).database, bytes(self.body))
         if accepts_gzip(request.headers):
-            self.body = b"".join(packed_page(self.body))
+            self.body = b"".join(packed_page(self.body, LEVEL_ONCE))
             self.headers["Content-Encoding"] = "gzip"
         self.headers["Content-Length"] = str(len(self.body))
+        self._is_complete = True
+        return self
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the page."""
+        if not self._is_complete:
+            await self.completed(Request(scope))
         await super().__call__(scope, receive, send)
 
 
@@ -98,7 +109,7 @@ async def rendered_in_steps(request: Request, template: str, **content: Any) -> 
     """The text of a page, rendered in steps of some tenths of a millisecond between which other requests go on."""
     parts: list[str] = []
     ends = perf_counter() + STEP_SECONDS
-    for part in _written(request, template, content):
+    for part in _PAGES.get_template(template).generate(_variables(request, content)):
         parts.append(part)
         if perf_counter() > ends:
             await asyncio.sleep(0)
@@ -106,14 +117,22 @@ async def rendered_in_steps(request: Request, template: str, **content: Any) -> 
     return "".join(parts).encode()
 
 
-def _written(request: Request, template: str, content: Mapping[str, Any]) -> Iterator[str]:
-    return _PAGES.get_template(template).generate(
-        settings=runtime_of(request).settings,
-        version=hansa.__version__,
-        path=request.url.path,
-        explorer=EXPLORER,
+def _variables(request: Request, content: Mapping[str, Any]) -> dict[str, Any]:
+    settings, path = runtime_of(request).settings, request.url.path
+    return {
+        "settings": settings,
+        "version": hansa.__version__,
+        "path": path,
+        "explorer": EXPLORER,
+        "open_chrome": _open_chrome(settings.registry_name, place_in(EXPLORER, path)),
         **content,
-    )
+    }
+
+
+@lru_cache(maxsize=CHROMES_KEPT_MAX)
+def _open_chrome(registry_name: str, place: str) -> Markup:
+    """The header and the menu of pages without a person: the same for all with one place in the menu."""
+    return part("chrome.html", settings={"registry_name": registry_name}, path=place, explorer=EXPLORER)
 
 
 def with_ages_of_now(text: bytes) -> tuple[bytes, float]:
@@ -166,7 +185,7 @@ def json_of_page(document: BaseModel) -> Response:
     return JSONResponse(document.model_dump(mode="json"), headers={"Vary": _VARY_BY_FORM})
 
 
-def page_with_json(request: Request, template: str, **content: Any) -> Response:
+def page_with_json(request: Request, template: str, **content: Any) -> NamedPage:
     """One page of the console that has a form as JSON: it gets the address of that as `json_address`."""
     query = f"?{request.url.query}" if request.url.query else ""
     answer = page(request, template, json_address=f"{request.url.path}.json{query}", **content)

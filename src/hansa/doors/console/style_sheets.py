@@ -12,7 +12,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hansa.foundation.plumbing.web.content_encoding import compressed_after
+from hansa.foundation.plumbing.web.content_encoding import LEVEL, compressed_after
 
 STATIC = Path(__file__).parent / "static"
 PLOTS = "vendor/uplot/uPlot.min"
@@ -47,10 +47,10 @@ def style_sources() -> str:
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def packed_page(text: bytes) -> tuple[bytes, bytes]:
+def packed_page(text: bytes, level: int = LEVEL) -> tuple[bytes, bytes]:
     """A page as gzip in two parts: its beginning, which pages with the same sheet share, and the rest."""
     beginning_ends = text.index(END) + len(END)
-    return compressed_after(text[:beginning_ends], text[beginning_ends:])
+    return compressed_after(text[:beginning_ends], text[beginning_ends:], level)
 
 
 @cache

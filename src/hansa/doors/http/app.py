@@ -79,13 +79,14 @@ def service_routes() -> ServiceRoutes:
     root = [
         *ASSEMBLY.root_routers,
         status.root_router,
+        pages.direct_router,
         pages.router,
         reference_pages.router,
         operation_runs.router,
         guide_pages.router,
         client_pages.router,
         account_pages.router,
-        catalogue_pages.agent_router,
+        catalogue_pages.direct_router,
         catalogue_pages.router,
         receipt_pages.router,
         log_in_pages.router,
@@ -96,6 +97,7 @@ def service_routes() -> ServiceRoutes:
         *own_agents.ROUTERS,
         *organizations.ROUTERS,
         *administration.ROUTERS,
+        event_pages.direct_router,
         event_pages.router,
         contract_pages.router,
         supply_page.router,
@@ -118,11 +120,12 @@ def service_routes() -> ServiceRoutes:
         ),
         Mount("/static", ConsoleFiles(directory=STATIC), name="static"),
     ]
+    direct_pages = [pages.direct_router, catalogue_pages.direct_router, event_pages.direct_router]
     direct = direct_handlers(ASSEMBLY.api_routers, API_PREFIX) | direct_handlers(
-        [*ASSEMBLY.root_routers, mcp_router], ""
+        [*ASSEMBLY.root_routers, *direct_pages, mcp_router], ""
     )
     members = direct_members(ASSEMBLY.api_routers, API_PREFIX)
-    trees = direct_trees([*ASSEMBLY.root_routers, catalogue_pages.agent_router], "")
+    trees = direct_trees([*ASSEMBLY.root_routers, *direct_pages], "")
     return ServiceRoutes(routes, RouteIndex(routes), direct, members, trees)
 
 

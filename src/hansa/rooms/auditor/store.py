@@ -86,7 +86,7 @@ FROM auditor_verdict ORDER BY id DESC LIMIT 1
 _SAMPLE = """
 SELECT DISTINCT ON (v.id) v.checked_at, v.issued, v.destroyed, v.circulating, v.agent_count
 FROM (SELECT min(id) AS oldest, max(id) AS newest FROM auditor_verdict) ends
-CROSS JOIN generate_series(0, $1::bigint - 1) AS step
+CROSS JOIN generate_series(0, (SELECT $1::bigint) - 1) AS step
 CROSS JOIN LATERAL (
   SELECT * FROM auditor_verdict WHERE id <= oldest + (newest - oldest) * step / ($1 - 1) ORDER BY id DESC LIMIT 1
 ) v ORDER BY v.id

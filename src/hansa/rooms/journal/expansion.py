@@ -4,6 +4,8 @@ Every query for events goes through here. It selects rows, as `e`, and reads the
 sequence number of its first event; the others have those that follow.
 """
 
+from collections.abc import Collection, Iterable
+
 SPAN = "(1 + (coalesce(e.admitted >> 1, 0) & 1) + (coalesce(e.admitted >> 2, 0) & 1))"
 """How many events a row stands for."""
 
@@ -47,6 +49,17 @@ def rows_of_type(kind: str) -> str:
     """The condition on rows of which an event may be of this type, an SQL expression."""
     bits = " ".join(f"WHEN '{name}' THEN {bit}" for name, bit in _BIT.items())
     return f"(e.event_type = {kind} OR e.admitted & CASE {kind} {bits} ELSE 0 END <> 0)"
+
+
+def rows_with_others(row: str, types: Collection[str]) -> str:
+    """The condition on a row, an SQL expression, that it stands for an event of another type than these."""
+    others = sum(bit for name, bit in _BIT.items() if name not in types)
+    return f"CASE WHEN {row}.data IS NULL THEN {row}.admitted & {others} <> 0 ELSE {row}.event_type <> ALL({array_of(types)}) END"
+
+
+def array_of(types: Iterable[str]) -> str:
+    """Names of event types as an SQL array, of which the planner knows everything."""
+    return "'{" + ",".join(types) + "}'::text[]"
 
 
 def counts_by_type(condition: str) -> str:

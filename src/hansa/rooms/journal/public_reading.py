@@ -110,20 +110,15 @@ async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str |
             tx, place, event_type=query.event_type, limit=query.limit, offset=0
         )
         return _seen(events), _older(events, query.limit)
-    # One row more than events: of a row in which a cursor stands, none may be left.
-    events, last = await _in_rows(tx, query, place, query.limit + 1)
-    if len(events) < query.limit and last is not None:
-        events, last = await _in_rows(tx, query, place, ROWS_SEARCHED * query.limit)
-    goes_on = _older(events, query.limit) or (last and seal(*last))
-    return _seen(events), goes_on
-
-
-async def _in_rows(
-    tx: Tx, query: PublicFilter, place: reading_store.Place, rows: int
-) -> tuple[list[StoredEvent], reading_store.Place | None]:
-    return await reading_store.public_events_in_rows(
-        tx, place, PRIVATE_TYPES, query.left_out, rows=rows, limit=query.limit
+    events, end = await reading_store.search_public_events(
+        tx,
+        place,
+        PRIVATE_TYPES,
+        query.left_out,
+        rows=ROWS_SEARCHED * query.limit if query.left_out else query.limit + 1,
+        limit=query.limit,
     )
+    return _seen(events), end and seal(*end)
 
 
 def _older(events: Sequence[StoredEvent], limit: int) -> str | None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.storage.positions import OLDEST_OPEN
 
-from .expansion import SPAN_MAX, events_of, rows_after, rows_of_type
+from .expansion import SPAN_MAX, array_of, events_of, rows_after, rows_of_type, rows_with_others
 from .store import COLUMNS, stored
 
 # The words of the partial indexes: the types that a transfer writes are in none of them.
@@ -35,20 +34,8 @@ SELECT {COLUMNS} FROM {events_of(_ROWS_BEFORE)} WHERE (xid, seq) < ($1, $2) {{ev
 ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
 """  # noqa: S608
 
-_PUBLIC_ROWS = """
-SELECT e FROM journal_event e WHERE (e.xid, e.seq) < ($1, $2) AND e.event_type <> ALL($3::text[])
-ORDER BY e.xid DESC, e.seq DESC {part}
-"""
-
-# A type that is left out may stand within a row, a private one does not.
-_IN_ROWS = f"""
-SELECT {COLUMNS} FROM {events_of(_PUBLIC_ROWS.format(part="LIMIT $4::bigint"))}
-WHERE (xid, seq) < ($1, $2) AND event_type <> ALL($5::text[]) ORDER BY xid DESC, seq DESC LIMIT $6
-"""  # noqa: S608
-
-_LAST_OF_ROWS = f"""
-SELECT (e).xid, (e).seq FROM ({_PUBLIC_ROWS.format(part="OFFSET $4::bigint - 1 LIMIT 1")}) last
-"""  # noqa: S608
+# A place that is hidden from the planner.
+_BEFORE_PLACE = "((SELECT $1::bigint), (SELECT $2::bigint))"
 
 _ROWS_AT = f"SELECT e FROM journal_event e WHERE e.seq BETWEEN $1::bigint - {SPAN_MAX - 1} AND $1"  # noqa: S608
 
@@ -85,19 +72,36 @@ async def public_events_before(
     return stored(await tx.fetch(statement, *place, limit, 0, private_types))
 
 
-async def public_events_in_rows(
+async def search_public_events(
     tx: Tx, place: Place, private_types: Sequence[str], left_out: Sequence[str], *, rows: int, limit: int
 ) -> tuple[list[StoredEvent], Place | None]:
-    """Return the events of other types in so many rows before a place, the nearest first, and the place of the last of these rows.
+    """Return events of other types in so many rows before a place, the nearest first, and the place where the search goes on.
 
-    The place is None where the log has no more rows.
+    The place is None where the log has no more rows. Types and numbers, of which the code has a few, are text of the statement, and the
+    place is hidden: with parameters that the planner uses it would plan anew for every page.
     """
-    events, last = await read_together(
-        tx,
-        lambda tx: tx.fetch(_IN_ROWS, *place, private_types, rows, [*private_types, *left_out], limit),
-        lambda tx: tx.fetchrow(_LAST_OF_ROWS, *place, private_types, rows),
+    searched = f"""
+SELECT e FROM journal_event e WHERE (e.xid, e.seq) < {_BEFORE_PLACE} AND e.event_type <> ALL({array_of(private_types)})
+ORDER BY e.xid DESC, e.seq DESC"""  # noqa: S608
+    # A type that is left out may stand within a row, a private one does not. Of a row in which a cursor stands, none may be left.
+    found = f"""
+SELECT e FROM ({searched} LIMIT {rows}) s WHERE {rows_with_others("(s.e)", left_out)} LIMIT {limit + 1}"""  # noqa: S608
+    events = stored(
+        await tx.fetch(
+            f"""
+SELECT {COLUMNS} FROM {events_of(found)}
+WHERE (xid, seq) < {_BEFORE_PLACE} AND event_type <> ALL({array_of([*private_types, *left_out])})
+ORDER BY xid DESC, seq DESC LIMIT {limit}""",  # noqa: S608
+            *place,
+        )
     )
-    return stored(events), None if last is None else (last["xid"], last["seq"])
+    if len(events) == limit:
+        return events, (events[-1].xid, events[-1].sequence)
+    last = await tx.fetchrow(
+        f"SELECT (e).xid, (e).seq FROM ({searched} OFFSET {rows - 1} LIMIT 1) last",  # noqa: S608
+        *place,
+    )
+    return events, None if last is None else (last["xid"], last["seq"])
 
 
 async def _page(

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, catalogue, journal, ledger, people
@@ -113,20 +114,26 @@ async def delete(tx: Tx, developer: Developer, key: str, runtime: Runtime) -> No
 async def blockers_of(tx: Tx, organization: Organization, runtime: Runtime) -> list[dict[str, Any]]:
     """Agents, units and open acts that keep an organization from being deleted."""
     did = organization.treasury_did
+    owned, held, executing, above = await read_together(
+        tx,
+        lambda tx: agents.of_organization(tx, organization.id),
+        lambda tx: ledger.balance_of(tx, did),
+        lambda tx: requests.executing_of(tx, organization.id),
+        lambda tx: BLOCKERS_ABOVE.of(runtime)(tx, organization),
+    )
     found = [
         {"kind": "agent", "agent_did": agent.did, "amount": "1", "detail": "Release the agent or end it."}
-        for agent in await agents.of_organization(tx, organization.id)
+        for agent in owned
         if agent.status != "revoked"
     ]
-    held = await ledger.balance_of(tx, did)
     for kind, amount in (("balance", held.liquid), ("stake", held.staked), ("escrow", held.escrow)):
         if amount:
             detail = "Empty the treasury."
             found.append({"kind": kind, "agent_did": did, "amount": format_amount(amount), "detail": detail})
-    if executing := await requests.executing_of(tx, organization.id):
+    if executing:
         detail = "Wait until the other registry has decided."
         found.append({"kind": "request", "agent_did": did, "amount": str(executing), "detail": detail})
-    return [*found, *await BLOCKERS_ABOVE.of(runtime)(tx, organization)]
+    return [*found, *above]
 
 
 def _card_of_treasury(new: NewOrganization) -> dict[str, Any]:

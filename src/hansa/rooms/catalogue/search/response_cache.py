@@ -5,7 +5,7 @@ to show. The versions are read for every request, for all requests of the same m
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from .searcher import SEARCHER, Searcher
 
 KEPT_BYTES_MAX = 24_000_000
 
-Render = Callable[[Discovery, SearchQuery], bytes]
+Render = Callable[[Discovery, SearchQuery, Searcher], Awaitable[bytes]]
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Answers:
             self._kept.move_to_end((render, search_query))
             return stored.body
         discovery, versions = await read_found(self._database, hits)
-        body = render(discovery, search_query)
+        body = await render(discovery, search_query, self._searcher)
         self._keep((render, search_query), _Kept(hits, versions, body))
         return body
 

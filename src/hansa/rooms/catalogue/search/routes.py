@@ -51,11 +51,11 @@ async def discover_cards(
     return _json(await answers.answer(query.search_query(by_administrator=by_administrator), _faceted))
 
 
-def _plain(found: Discovery, search_query: SearchQuery) -> bytes:
+async def _plain(found: Discovery, search_query: SearchQuery, _: Searcher) -> bytes:
     return Discovered.of(found, search_query).model_dump_json().encode()
 
 
-def _faceted(found: Discovery, search_query: SearchQuery) -> bytes:
+async def _faceted(found: Discovery, search_query: SearchQuery, _: Searcher) -> bytes:
     return DiscoveredPage.of(found, search_query).model_dump_json().encode()
 
 

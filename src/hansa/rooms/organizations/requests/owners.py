@@ -6,6 +6,7 @@ The initiator is one of them while he is an owner; the developer concerned is no
 from collections.abc import Sequence
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms.organizations import rules
 from hansa.rooms.organizations import store as organizations
 from hansa.rooms.organizations.approvals import store as approvals
@@ -20,12 +21,13 @@ from .kinds import RequestKind
 async def _demands(
     tx: Tx, organization: Organization, requests: Sequence[Request]
 ) -> list[tuple[Demand, ...]]:
-    needed = rules.approvals_needed(len(await organizations.owners_of(tx, organization.id)))
-    agreeing = {
-        one.developer_id
-        for one in await approvals.approvers_of(tx, organization.id, ())
-        if one.role is Role.OWNER
-    }
+    owners, approvers = await read_together(
+        tx,
+        lambda tx: organizations.owners_of(tx, organization.id),
+        lambda tx: approvals.approvers_of(tx, organization.id, ()),
+    )
+    needed = rules.approvals_needed(len(owners))
+    agreeing = {one.developer_id for one in approvers if one.role is Role.OWNER}
     return [_beside_initiator(needed - (request.initiator_id in agreeing)) for request in requests]
 
 
