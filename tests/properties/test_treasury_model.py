@@ -215,8 +215,8 @@ def random_tiers(random: Random) -> list[tuple[int, int, str]]:
 
 async def test_random_acts_at_a_treasury_end_as_in_the_model(registry: TestRegistry):
     random = Random(printed_seed())
-    people = [await person(registry) for _ in range(5)]
     for _ in range(HISTORIES):
+        people = [await person(registry) for _ in range(5)]
         payee = await registry.agent()
         played = Played(registry, people, await registry.agent(), payee)
         model = Model({0: OWNER, 1: OWNER, 2: ADMIN, 3: ADMIN, 4: 2})
