@@ -9,6 +9,7 @@ from hansa.foundation.plumbing.room import ACCOUNT_END
 from hansa.foundation.values.money import parse_amount
 from hansa.rooms import ledger
 from hansa.rooms.people.deletion import carry_out_due
+from tests.organizations import found
 from tests.registry import (
     PASSWORD,
     StartRegistry,
@@ -19,6 +20,7 @@ from tests.registry import (
     card_of,
     text_of,
 )
+from tests.treasuries import ONE_OWNER, ruled
 
 NO_GRANT = {"genesis_grant_enabled": False}
 
@@ -340,6 +342,22 @@ async def test_nothing_stored_names_the_person_any_more(registry: TestRegistry):
     for row in left:
         count = f'SELECT count(*) FROM "{row["table_name"]}" WHERE developer_id = $1'
         assert await registry.database.read(lambda tx, s=count: tx.fetchval(s, me)) == 0, row["table_name"]
+
+
+async def test_a_request_to_invite_the_person_is_cancelled_without_the_address(
+    registry: TestRegistry, developer: TestDeveloper
+):
+    guild = await found(registry)
+    await guild.member("admin")
+    await ruled(guild, ONE_OWNER | {"from": "admin"})
+    invited = {"email": developer.email, "role": "admin"}
+    asked = (await guild.send(guild.owner, "POST", "/invitations", json=invited)).json()
+    assert (asked["status"], asked["body"]["email"]) == ("PENDING", developer.email.lower())
+    await requested(developer)
+    await let_time_pass(registry, 14)
+    await sweep(registry)
+    left = await guild.read(guild.owner, f"/treasury/requests/{asked['request_id']}")
+    assert (left["status"], "email" in left["body"]) == ("CANCELLED", False)
 
 
 async def test_nothing_opens_a_deleted_account_and_its_name_and_address_are_free(registry: TestRegistry):
