@@ -4,6 +4,7 @@ import pytest
 
 from hansa.rooms import auditor
 from tests.browsing import browser_of
+from tests.hostile.credentials import peer_of
 from tests.registry import TestRegistry
 
 
@@ -31,6 +32,87 @@ async def test_each_name_of_a_thing_leads_to_its_page(registry: TestRegistry):
     assert await leads_to(registry, token) == f"/pay/{token}"
 
 
+async def test_each_event_that_is_public_is_found_by_its_id_and_its_type(registry: TestRegistry):
+    payer, payee = await registry.agent(name="Lingua"), await registry.agent(name="Redpen")
+    await payer.transfer(payee, "10")
+    listed = (await registry.http.get("/events.json?entries=true")).json()["events"]
+    assert len({event["id"] for event in listed}) == len(listed) > 10
+    assert {"TransactionFeeCollected", "TokensTransferred", "AgentOnboarded"} <= {
+        event["event_type"] for event in listed
+    }
+    for event in listed:
+        assert await leads_to(registry, event["id"]) == f"/events/{event['sequence']}", event
+    assert await leads_to(registry, "TokensTransferred") == "/events?type=TokensTransferred"
+
+
+async def test_a_private_event_is_not_found_by_its_id(registry: TestRegistry):
+    agent = await registry.agent()
+    own = (await registry.get("/agents/me/events", headers=agent.headers)).json()["items"]
+    public = {
+        event["id"] for event in (await registry.http.get("/events.json?entries=true")).json()["events"]
+    }
+    for event in own:
+        found = await leads_to(registry, event["id"])
+        assert (found == f"/events/{event['sequence']}") is (event["id"] in public), event
+
+
+async def test_a_code_of_an_error_leads_to_its_page(registry: TestRegistry):
+    assert await leads_to(registry, "INSUFFICIENT_BALANCE") == "/docs/problems/INSUFFICIENT_BALANCE"
+    assert (await registry.http.get("/docs/problems/INSUFFICIENT_BALANCE")).status_code == 200
+
+
+async def test_a_peer_leads_to_its_page_by_each_of_its_names(registry: TestRegistry):
+    await peer_of(registry, "peer.example")
+    for text in ("peer.example", "unknown.example"):
+        found = await leads_to(registry, text)
+        assert found == (
+            "/federation/peers/peer.example" if text == "peer.example" else f"/catalogue?q={text}"
+        )
+
+
+async def test_what_belongs_to_own_agents_is_found_by_its_id_for_its_owner_alone(registry: TestRegistry):
+    owner, payee = await registry.developer(), await registry.agent()
+    agent = await owner.agent()
+    policy = {"spend_policy": {"approval_over": "5"}}
+    done = await registry.http.put(f"/api/v1/agents/{agent.did}/authz", json=policy, headers=owner.headers)
+    assert done.status_code == 200, done.text
+    order = {"receiver_agent_id": payee.did, "amount": "10"}
+    headers = {**agent.headers, "X-Request-Id": "request-of-mine", "Idempotency-Key": "order-of-mine"}
+    asked = (await registry.post("/teg/transfer", json=order, headers=headers)).json()
+    order = {"target_agent_did": payee.did, "amount": "1"}
+    token = (await registry.post("/a2a-payment/authorize", json=order, headers=agent.headers)).json()
+    caveats = {"caveats": {"permissions": ["teg.transfer"]}}
+    lent = (await registry.post("/agents/capabilities", json=caveats, headers=agent.headers)).json()
+    complaint = {"defendant_did": payee.did, "reason_code": "OTHER", "description": "D"}
+    dispute = (await registry.post("/disputes/", json=complaint, headers=agent.headers)).json()
+    own = f"/account/agents/{agent.did}"
+    expected = {
+        asked["approval_id"]: f"/account/approvals/{asked['approval_id']}",
+        token["token_id"]: f"{own}/wallet/tokens",
+        lent["id"]: f"{own}/capabilities",
+        f"dispute {dispute['id']}": f"{own}/disputes/{dispute['id']}",
+        "request-of-mine": "/account/requests?route=request-of-mine",
+        "order-of-mine": "/account/requests?route=order-of-mine",
+    }
+    browser, stranger = await browser_of(registry, owner), await browser_of(registry)
+    for text, address in expected.items():
+        found = await browser.http.get("/find", params={"q": text})
+        assert found.headers["location"] == address, text
+        assert (await browser.open(address)).status_code == 200, address
+        hidden = await stranger.http.get("/find", params={"q": text})
+        assert hidden.headers.get("location") != address, text
+    assert "order-of-mine" in (await browser.open(expected["request-of-mine"])).text
+
+
+async def test_an_administrator_of_enforcement_finds_every_dispute(registry: TestRegistry):
+    agent, other = await registry.agent(), await registry.agent()
+    complaint = {"defendant_did": other.did, "reason_code": "OTHER", "description": "D"}
+    dispute = (await registry.post("/disputes/", json=complaint, headers=agent.headers)).json()["id"]
+    browser = await browser_of(registry, await registry.administrator("admin_enforcement"))
+    found = await browser.http.get("/find", params={"q": f"dispute {dispute}"})
+    assert found.headers["location"] == f"/administration/disputes/{dispute}"
+
+
 async def test_a_position_of_the_log_leads_to_its_proof(registry: TestRegistry):
     await registry.agent()
     assert (await registry.http.get("/find", params={"q": "block 0"})).status_code == 404
@@ -47,7 +129,7 @@ async def test_a_number_that_several_things_have_is_a_choice(registry: TestRegis
     assert answer.status_code == 200
     for address in ("/transactions/tx-1", "/events/1"):
         assert f'<a href="{address}">' in answer.text
-    assert "Several things have this number." in answer.text
+    assert "Several things have this number or name." in answer.text
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from hansa.doors.console.rendering import both_forms, json_of_page, page_or_json
 from hansa.foundation.events import NOT_EMITTED_YET, event_types
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.caller import Public
 from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
@@ -33,7 +34,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import NotFound
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import UNIT, format_amount
-from hansa.rooms import journal
+from hansa.rooms import catalogue, journal
 
 PAGE_SIZE = 50
 BIGINT_MAX = 2**63 - 1
@@ -104,14 +105,14 @@ async def show_events(
     before: Cursor = "",
     with_entries: Annotated[bool, Query(alias="entries")] = False,
 ) -> Response:
-    """The event log, newest first, by type and by DID; a page leaves out what repeats others as entries of the ledger."""
+    """The event log, newest first, by type and by agent; a page leaves out what repeats others as entries of the ledger."""
     # Programs that read the list get every event of it.
     is_folded = not (event_type or with_entries or wants_json(request))
     query = journal.PublicFilter(
         settings.ledger_id,
         PAGE_SIZE,
         event_type or None,
-        did.strip() or None,
+        await _did_of(db, did.strip()) or None,
         before or None,
         ENTRIES_OF_THE_LEDGER if is_folded else (),
     )
@@ -197,6 +198,17 @@ async def show_transaction(
         timestamp=events[0].timestamp,
         lines=lines,
     )
+
+
+async def _did_of(db: Database, text: str) -> str:
+    """The DID of the agent with this handle; any other text as it is."""
+    if "/" not in text or text.startswith("did:"):
+        return text
+    try:
+        card = await db.read(lambda tx: catalogue.card_called(tx, text))
+    except catalogue.CardUnknown:
+        return text
+    return card.did or text
 
 
 def _transaction(tx_id: int, events: Sequence[StoredEvent]) -> TransactionOut:

@@ -15,7 +15,7 @@ from hansa.rooms.agents.capabilities import (
 )
 from hansa.rooms.agents.capabilities.errors import CapabilityAbsent, CapabilityWidened
 from hansa.rooms.agents.capabilities.issue import attenuate as attenuate_capability
-from hansa.rooms.agents.capabilities.issue import delegations, own_capability
+from hansa.rooms.agents.capabilities.issue import capability_parties, delegations, own_capability
 from hansa.rooms.agents.capabilities.issue import issue as issue_capability
 from hansa.rooms.agents.capabilities.issue import revoke as revoke_capability
 from hansa.rooms.agents.capabilities.schemas import (
@@ -92,6 +92,7 @@ from hansa.rooms.agents.spending.approvals import (
     approvals_of,
     find_approval,
     own_approval,
+    usable_approvals,
 )
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
 from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
@@ -200,6 +201,7 @@ __all__ = [
     "ask_owner",
     "attenuate_capability",
     "authz_of",
+    "capability_parties",
     "clear_payment",
     "close_treasury",
     "count_of_organization",
@@ -264,4 +266,5 @@ __all__ = [
     "sign_in",
     "statuses_of",
     "suspend",
+    "usable_approvals",
 ]

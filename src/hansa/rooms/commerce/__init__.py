@@ -2,8 +2,8 @@
 
 from hansa.rooms.commerce.bonds import BOND_ADMITS, BondAdmits
 from hansa.rooms.commerce.contracts import ACT_REFUSALS as CONTRACT_REFUSALS
-from hansa.rooms.commerce.contracts import Approval as ContractApproval
 from hansa.rooms.commerce.contracts import (
+    MILESTONES_MAX,
     ApprovalIn,
     BondRequired,
     Contract,
@@ -42,6 +42,7 @@ from hansa.rooms.commerce.contracts import (
     require_bidder,
     scaled,
 )
+from hansa.rooms.commerce.contracts import Approval as ContractApproval
 from hansa.rooms.commerce.contracts import approve as approve_contract
 from hansa.rooms.commerce.contracts import cancel as cancel_contract
 from hansa.rooms.commerce.contracts import mark_failed as mark_contract_failed
@@ -79,6 +80,7 @@ from hansa.rooms.commerce.disputes import (
     list_disputes,
     open_disputes_of,
     open_voting,
+    parties_of_dispute,
     proposal_for,
     read_dispute,
     reject_award,
@@ -113,6 +115,7 @@ from hansa.rooms.commerce.payments import (
     list_tokens,
     message_for,
     signed_receipt,
+    token_of_id,
 )
 from hansa.rooms.commerce.requirement import Required
 from hansa.rooms.commerce.slash_settlements import (
@@ -143,6 +146,7 @@ __all__ = [
     "CONTRACT_REFUSALS",
     "DISPUTE_REFUSALS",
     "INTENT_ID_PATTERN",
+    "MILESTONES_MAX",
     "REVIEWS_WAITING",
     "ROOM",
     "SLASH_BOND",
@@ -241,6 +245,7 @@ __all__ = [
     "open_intent",
     "open_voting",
     "parties_of",
+    "parties_of_dispute",
     "pass_on",
     "pay_intent",
     "payment_required",
@@ -260,6 +265,7 @@ __all__ = [
     "scaled",
     "signed_bundle",
     "signed_receipt",
+    "token_of_id",
     "wait_for_approval",
     "write_off_settlement",
 ]

@@ -61,6 +61,7 @@ from hansa.rooms.journal.public_reading import (
     find_public_event,
     list_own_events,
     list_public_events,
+    public_event_of_id,
     public_events_of_transaction,
     public_events_of_transactions,
 )
@@ -152,6 +153,7 @@ __all__ = [
     "newest_sequence",
     "pass_over",
     "place_of_follower",
+    "public_event_of_id",
     "public_events_of_transaction",
     "public_events_of_transactions",
     "reactor_jobs",

@@ -4,6 +4,7 @@ The ring of the newest events, as the public sees them.
 """
 
 from collections.abc import Collection, Sequence
+from uuid import UUID
 
 import msgspec
 
@@ -73,6 +74,12 @@ async def find_public_event(tx: Tx, sequence: int) -> StoredEvent | None:
         end = await boundary(tx)
         if end is not None and sequence <= end.sequence:
             raise end.refusal()
+    return event and seen_by(event, ())
+
+
+async def public_event_of_id(tx: Tx, event_id: UUID) -> StoredEvent | None:
+    """The event with this id; None where there is none that the public sees, or it was recorded before ids held the number."""
+    event = await reading_store.event_of_id(tx, event_id)
     return event and seen_by(event, ())
 
 

@@ -1,6 +1,7 @@
 """The SQL that reads the log. Reads take no locks; every one goes by an index, on each partition."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
@@ -41,6 +42,16 @@ _ROWS_AT = f"SELECT e FROM journal_event e WHERE e.seq BETWEEN $1::bigint - {SPA
 
 _AT = f"SELECT {COLUMNS} FROM {events_of(_ROWS_AT)} WHERE seq = $1"  # noqa: S608
 
+# The last eight digits of an id have so much of the number (`journal_event_id` in `sql/appending.sql`).
+NUMBER_IN_ID, DIGITS_OF_ID_FROM = 2**28, 0x10000000
+
+_ROWS_OF_ID = f"""
+SELECT near.e FROM generate_series($2::bigint, (SELECT max(seq) + {SPAN_MAX - 1} FROM journal_event), {NUMBER_IN_ID}) AS n (seq)
+CROSS JOIN LATERAL (SELECT e FROM journal_event e WHERE e.seq BETWEEN n.seq - {SPAN_MAX - 1} AND n.seq OFFSET 0) near
+"""  # noqa: S608
+
+_OF_ID = f"SELECT {COLUMNS} FROM {events_of(_ROWS_OF_ID)} WHERE id = $1"  # noqa: S608
+
 Place = tuple[int, int]
 
 
@@ -61,6 +72,13 @@ async def events_before(
 async def event_at(tx: Tx, sequence: int) -> StoredEvent | None:
     """The event with this sequence number."""
     found = stored(await tx.fetch(_AT, sequence))
+    return found[0] if found else None
+
+
+async def event_of_id(tx: Tx, event_id: UUID) -> StoredEvent | None:
+    """The event with this id; one that was recorded before ids held the number is not found."""
+    lowest = (int(event_id.hex[-8:], 16) - DIGITS_OF_ID_FROM) % NUMBER_IN_ID
+    found = stored(await tx.fetch(_OF_ID, event_id, lowest))
     return found[0] if found else None
 
 

@@ -8,6 +8,7 @@ from hansa.rooms.transfers.bridge import (
 from hansa.rooms.transfers.bridge import SagaView as BridgeSaga
 from hansa.rooms.transfers.bridge import find_saga as find_bridge_saga
 from hansa.rooms.transfers.bridge import held_by as wrapped_units_of
+from hansa.rooms.transfers.bridge import parties_of as bridge_parties
 from hansa.rooms.transfers.bridge import sagas_of as bridge_sagas_of
 from hansa.rooms.transfers.bulk import ApprovalRequired
 from hansa.rooms.transfers.crossing import (
@@ -55,6 +56,7 @@ from hansa.rooms.transfers.crossing import (
     reserve_payment,
     swapped_totals,
     swapped_with,
+    transactions_of,
     unconfirmed_before,
     undecided_transfers,
 )
@@ -121,6 +123,7 @@ __all__ = [
     "UndecidedTransfer",
     "WrappedSupply",
     "ask_to_prepare",
+    "bridge_parties",
     "bridge_sagas_of",
     "close_pool",
     "confirmed_between",
@@ -161,6 +164,7 @@ __all__ = [
     "swapped_amounts",
     "swapped_totals",
     "swapped_with",
+    "transactions_of",
     "unconfirmed_before",
     "undecided_transfers",
     "wrapped_supply",

@@ -33,7 +33,7 @@ async def show_requests(
     outcome: Annotated[Literal["", "2", "3", "4", "5"], Query()] = "",
     route: Annotated[str, Query(max_length=120)] = "",
 ) -> HTMLResponse:
-    """The last calls of an outcome and a route, the newest first; those of this process up to now."""
+    """The last calls of an outcome, and of a route, a request or an idempotency key, the newest first; those of this process up to now."""
     await people.write_calls(runtime_of(request))
     offset = (number - 1) * CALLS_ON_A_PAGE
     calls, total = await db.read(
@@ -41,7 +41,7 @@ async def show_requests(
             tx,
             person.developer.id,
             hundreds=int(outcome) if outcome else None,
-            route=route.strip(),
+            named=route.strip(),
             limit=CALLS_ON_A_PAGE,
             offset=offset,
         )

@@ -118,6 +118,14 @@ async def own_capability(tx: Tx, capability_id: UUID, did: str) -> Chain:
     return chain
 
 
+async def capability_parties(tx: Tx, capability_id: UUID) -> list[str]:
+    """The DIDs of the issuer and the holder of a capability; empty where there is none."""
+    chain = await store.find_chain(tx, capability_id)
+    if chain is None:
+        return []
+    return [did for did in (chain.leaf.issuer_did, chain.leaf.holder_did) if did is not None]
+
+
 async def delegations(tx: Tx, developer: Developer, did: str) -> Sequence[Chain]:
     """The capabilities that an own agent issued or holds, the newest first. Raises: AgentUnknown."""
     await seen_with(tx, developer.id, did, Right.READ)

@@ -25,6 +25,7 @@ __all__ = [
     "own_approval",
     "own_approvals",
     "request_approval",
+    "usable_approvals",
 ]
 
 
@@ -70,6 +71,11 @@ async def own_approvals(
 ) -> tuple[Sequence[Approval], int]:
     """A page of the approvals of the agent that asks, newest first, and how many there are."""
     return await store.approvals(tx, did, status, limit=limit, offset=offset)
+
+
+async def usable_approvals(tx: Tx, did: str, limit: int) -> list[Approval]:
+    """The approved payments that an agent has not made yet and may make itself, the one decided last first; none of a connected client."""
+    return await store.usable_approvals(tx, did, limit)
 
 
 async def approvals_of(

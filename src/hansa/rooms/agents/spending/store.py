@@ -93,6 +93,11 @@ _PAGE_OF_APPROVALS = with_total(
     f"WITH found AS ({_OF_AGENT}) SELECT count(*) FROM found WHERE $2::text IS NULL OR status = $2",  # noqa: S608
 )
 
+_USABLE = f"""
+{_OF_AGENT} AND p.status = 'approved' AND p.used_at IS NULL AND p.grant_id IS NULL AND p.expires_at > clock_timestamp()
+ORDER BY p.decided_at DESC, p.id LIMIT $2
+"""
+
 _LOCK_APPROVAL = f"{_OF_AGENT} AND p.id = $2 FOR UPDATE OF p"
 
 _LOCK_APPROVAL_OF_REQUEST = f"""
@@ -337,6 +342,11 @@ async def approvals(
     """A page of the approvals of an agent, newest first, and how many there are."""
     rows, total = await read_page(tx, _PAGE_OF_APPROVALS, did, status, limit, offset)
     return [_of_row(row) for row in rows], total
+
+
+async def usable_approvals(tx: Tx, did: str, limit: int) -> list[Approval]:
+    """The approvals with which an agent itself may pay now, the one decided last first."""
+    return [_of_row(row) for row in await tx.fetch(_USABLE, did, limit)]
 
 
 async def expire_approvals_of(tx: Tx, agent_id: int) -> None:

@@ -54,7 +54,7 @@ from hansa.rooms.commerce.contracts.reading import (
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.routes import router
-from hansa.rooms.commerce.contracts.rules import require_state, scaled
+from hansa.rooms.commerce.contracts.rules import MILESTONES_MAX, require_state, scaled
 from hansa.rooms.commerce.contracts.schemas import (
     ApprovalIn,
     ContractIn,
@@ -85,6 +85,7 @@ __all__ = [
     "CONTRACT_DEADLINES",
     "CONTRACT_STATEMENTS",
     "DIGITS_MAX",
+    "MILESTONES_MAX",
     "Approval",
     "ApprovalIn",
     "BondRequired",

@@ -30,7 +30,7 @@ from hansa.rooms.commerce.disputes.pending_awards import (
     list_awards,
     reject_award,
 )
-from hansa.rooms.commerce.disputes.reading import list_disputes, read_dispute
+from hansa.rooms.commerce.disputes.reading import list_disputes, parties_of_dispute, read_dispute
 from hansa.rooms.commerce.disputes.routes import (
     DISPUTE_REFUSALS,
     admin_router,
@@ -85,6 +85,7 @@ __all__ = [
     "malpractice_router",
     "open_disputes_of",
     "open_voting",
+    "parties_of_dispute",
     "proposal_for",
     "read_dispute",
     "reject_award",

@@ -36,6 +36,12 @@ async def read_dispute(tx: Tx, caller: Agent | Developer, dispute_id: int) -> Di
     return replace(dispute, evidence=tuple(evidence[dispute_id]))
 
 
+async def parties_of_dispute(tx: Tx, dispute_id: int) -> tuple[str, ...]:
+    """The DIDs of complainant and defendant; empty where there is no such dispute."""
+    dispute = await store.find(tx, dispute_id)
+    return () if dispute is None else dispute.parties
+
+
 async def list_disputes(tx: Tx, filters: DisputeFilter) -> tuple[list[Dispute], int]:
     """A page of disputes, newest first, and how many there are in all."""
     disputes, total = await store.page(tx, filters)

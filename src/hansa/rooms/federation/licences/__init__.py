@@ -12,7 +12,7 @@ from .known_lists import judge_if_newer, known_lists
 from .on_card import found_network, join_network, publish_card, renew_card
 from .operator_caller import operator_caller
 from .operator_held import AnsweredLicence, held_operator_licence, keep_operator_licence
-from .reading import list_licence_certificates
+from .reading import issued_licence_id, list_licence_certificates
 from .records import (
     CertificateAct,
     CertificateFilter,
@@ -67,6 +67,7 @@ __all__ = [
     "initialize_licensing_key",
     "is_mainframe",
     "issue_certificate",
+    "issued_licence_id",
     "join_network",
     "judge_if_newer",
     "judge_licence",

@@ -44,6 +44,12 @@ async def licence_by_hash(tx: Tx, settings: Settings, cert_hash: str) -> FoundLi
     raise CertificateUnknown
 
 
+async def issued_licence_id(tx: Tx, lid_or_hash: str) -> str | None:
+    """The id of the certificate with this id or hash that this registry issued, or None."""
+    issued = await store.find(tx, lid_or_hash)
+    return None if issued is None else issued.lid
+
+
 async def list_licence_certificates(
     tx: Tx, criteria: CertificateFilter
 ) -> tuple[list[IssuedCertificate], int]:

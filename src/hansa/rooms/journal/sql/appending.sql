@@ -1,5 +1,11 @@
 -- Appending events to the journal, filtered by the emission policies.
 
+-- The id of the event with this number: 28 characters of a random UUID, and eight digits from the last 28 bits of the number, by which the event
+-- is found (decision 0250).
+CREATE OR REPLACE FUNCTION journal_event_id(drawn text, seq bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT (left(drawn, 28) || to_hex(x'10000000'::bigint + (seq & x'0fffffff'::bigint)))::uuid
+$$;
+
 -- Append the events that their policies permit, in order; returns how many were appended. Transactions that notify
 -- commit one after another. Of several open transactions only one notifies, so that the others still commit together;
 -- readers that follow the journal also poll while transactions are open.
@@ -14,20 +20,24 @@ BEGIN
   IF pg_try_advisory_xact_lock(hashtextextended('journal: notify', 1)) THEN
     PERFORM pg_notify('hansa_journal', '');
   END IF;
-  INSERT INTO journal_event (id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
-  SELECT (left(drawn, 28) || to_hex(x'10000000'::bigint + e.place))::uuid, e.event_type, e.aggregate_id,
-    e.aggregate_type, e.data, e.source_service, e.idempotency_key
-  FROM unnest(event_types, aggregate_ids, aggregate_types, datas, sources, keys) WITH ORDINALITY
-    AS e (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key, place)
-  WHERE CASE e.source_service
-    WHEN 'ledger' THEN e.event_type = ANY (ARRAY(
-      SELECT event_type FROM journal_emission_policy WHERE emit_from_teg))
-    ELSE e.event_type = ANY (ARRAY(
-      SELECT event_type FROM journal_emission_policy WHERE emit_from_registry))
-      OR (SELECT emit_from_registry FROM journal_emission_policy WHERE event_type = '*')
-        AND e.event_type <> ALL (ARRAY(
-          SELECT event_type FROM journal_emission_policy WHERE emit_from_registry IS FALSE))
-    END;
+  INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+  OVERRIDING SYSTEM VALUE
+  SELECT e.seq, journal_event_id(drawn, e.seq), e.event_type, e.aggregate_id, e.aggregate_type, e.data, e.source_service,
+    e.idempotency_key
+  FROM (
+    SELECT nextval('journal_event_seq_seq') AS seq, u.*
+    FROM unnest(event_types, aggregate_ids, aggregate_types, datas, sources, keys)
+      AS u (event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
+    WHERE CASE u.source_service
+      WHEN 'ledger' THEN u.event_type = ANY (ARRAY(
+        SELECT event_type FROM journal_emission_policy WHERE emit_from_teg))
+      ELSE u.event_type = ANY (ARRAY(
+        SELECT event_type FROM journal_emission_policy WHERE emit_from_registry))
+        OR (SELECT emit_from_registry FROM journal_emission_policy WHERE event_type = '*')
+          AND u.event_type <> ALL (ARRAY(
+            SELECT event_type FROM journal_emission_policy WHERE emit_from_registry IS FALSE))
+      END
+  ) e;
   GET DIAGNOSTICS recorded = ROW_COUNT;
   RETURN recorded;
 END $$;
@@ -132,7 +142,7 @@ BEGIN
     INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, source_service, terms, admitted,
       tx_id, tx_type, payee, amount, fee, freed, payer_after, payee_after, freed_after, collector_after, message)
     OVERRIDING SYSTEM VALUE
-    SELECT numbers[1 + starts[k] - taken], (left(drawn, 28) || to_hex(x'10000000'::bigint + starts[k]))::uuid,
+    SELECT numbers[1 + starts[k] - taken], journal_event_id(drawn, numbers[1 + starts[k] - taken]),
       'LedgerBalanceChanged', payers[o], 'ledger_transaction', 'ledger', terms,
       CASE WHEN fees[o] > 0 THEN 1 | beside ELSE 1 | (beside & 2) END, tx_ids[k], coalesce(tx_types[k], 'transfer'),
       payees[o], amounts[o], fees[o], freed[k], balances[f], balances[f + 1],
@@ -145,7 +155,7 @@ BEGIN
     IF datas IS NOT NULL THEN
       INSERT INTO journal_event (seq, id, event_type, aggregate_id, aggregate_type, data, source_service, idempotency_key)
       OVERRIDING SYSTEM VALUE
-      SELECT numbers[1 + starts[k] - taken], (left(drawn, 28) || to_hex(x'10000000'::bigint + starts[k]))::uuid,
+      SELECT numbers[1 + starts[k] - taken], journal_event_id(drawn, numbers[1 + starts[k] - taken]),
         'LedgerBalanceChanged', coalesce(payers[orders[k]], payees[orders[k]]), 'ledger_transaction', datas[k], 'ledger',
         concat('ledger-tx-', frame, '-', tx_ids[k])
       FROM generate_series(done + 1, until) k WHERE datas[k] IS NOT NULL;

@@ -37,7 +37,10 @@ SELECT agent_did, request_id, called_at, method, route, status, took_microsecond
 FROM people_call WHERE {matching} ORDER BY called_at DESC, number DESC LIMIT $4 OFFSET $5
 """
 
-_MATCHING = "developer_id = $1 AND ($2::int IS NULL OR status / 100 = $2) AND ($3 = '' OR strpos(lower(route), lower($3)) > 0)"
+_MATCHING = """
+developer_id = $1 AND ($2::int IS NULL OR status / 100 = $2)
+  AND ($3 = '' OR strpos(lower(route), lower($3)) > 0 OR request_id = $3 OR idempotency_key = $3)
+"""
 
 
 class WrittenCall(msgspec.Struct, frozen=True):
@@ -79,13 +82,14 @@ async def trim(tx: Tx, developer_ids: Sequence[int], kept: int) -> None:
 
 
 async def calls_of(
-    tx: Tx, developer_id: int, *, hundreds: int | None = None, route: str = "", limit: int, offset: int
+    tx: Tx, developer_id: int, *, hundreds: int | None = None, named: str = "", limit: int, offset: int
 ) -> tuple[list[WrittenCall], int]:
     """A page of the last calls of the developer and the developer's agents, newest first, and how many are kept.
 
-    `hundreds` is the first digit of the statuses that are wanted, `route` a part of their routes.
+    `hundreds` is the first digit of the statuses that are wanted, `named` a part of their routes, the id of a request or
+    its idempotency key.
     """
-    wanted = (developer_id, hundreds, route)
+    wanted = (developer_id, hundreds, named)
     page = _PAGE_MATCHING.format(matching=_MATCHING)
     shown = [WrittenCall(**row) for row in await tx.fetch(page, *wanted, limit, offset)]
     total: int = await tx.fetchval(f"SELECT count(*) FROM people_call WHERE {_MATCHING}", *wanted)  # noqa: S608

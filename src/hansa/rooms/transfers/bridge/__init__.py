@@ -3,7 +3,7 @@
 from .channel import BRIDGE_OUTBOX
 from .errors import AgentHoldsWrapped
 from .inbox import end_with
-from .reading import SagaView, find_saga, require_no_wrapped, sagas_of, wrapped_supply
+from .reading import SagaView, find_saga, parties_of, require_no_wrapped, sagas_of, wrapped_supply
 from .routes import peer_router, router
 from .store import is_settled
 from .wrapped_store import WrappedSupply, held_by
@@ -17,6 +17,7 @@ __all__ = [
     "find_saga",
     "held_by",
     "is_settled",
+    "parties_of",
     "peer_router",
     "require_no_wrapped",
     "router",

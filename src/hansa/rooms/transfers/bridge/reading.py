@@ -60,6 +60,13 @@ async def find_saga(tx: Tx, saga_id: UUID, did: str, book: ledger.Book) -> SagaV
     raise SagaUnknown
 
 
+async def parties_of(tx: Tx, saga_id: UUID) -> list[str]:
+    """Agents of this registry that read sagas with this id: the one that began it here, the receivers of those of peers."""
+    row = await store.saga_row(tx, saga_id)
+    begun = [] if row is None else [row["sender_did"]]
+    return begun + [decided["receiver_did"] for decided in await store.decision_rows(tx, saga_id)]
+
+
 async def sagas_of(tx: Tx, did: str, book: ledger.Book, most: int) -> list[SagaView]:
     """The newest sagas that an agent began."""
     return [view_of(row, book) for row in await store.rows_of_sender(tx, did, most)]

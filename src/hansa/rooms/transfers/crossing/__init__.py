@@ -41,7 +41,13 @@ from .paying import (
     reserve_payment,
 )
 from .peer_routes import peer_router
-from .reading import UndecidedTransfer, find_crossing, is_settled_with, undecided_transfers
+from .reading import (
+    UndecidedTransfer,
+    find_crossing,
+    is_settled_with,
+    transactions_of,
+    undecided_transfers,
+)
 from .received_store import PaymentReceived, payments_received
 from .records import CrossingView
 from .reopening import (
@@ -138,6 +144,7 @@ __all__ = [
     "reserve_payment",
     "swapped_totals",
     "swapped_with",
+    "transactions_of",
     "unconfirmed_before",
     "undecided_transfers",
 ]

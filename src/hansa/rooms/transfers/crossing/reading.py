@@ -4,7 +4,7 @@ Transfers whose outcome is not known here, for operators. Only the protocol deci
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -43,6 +43,22 @@ async def find_crossing(tx: Tx, transfer_id: UUID, did: str, book: ledger.Book) 
     if received is None:
         raise TransferUnknown
     return _view_of_received(received, book.frame, await clock.seconds(tx))
+
+
+async def transactions_of(tx: Tx, transfer_id: UUID, book: ledger.Book) -> list[int]:
+    """The transactions of the ledger by which the units of transfers with this id left or came."""
+    sent = await sent_store.sent_row(tx, transfer_id)
+    received = await received_store.received_with(tx, transfer_id, LISTED_MAX)
+    found = [
+        await ledger.crossing(
+            tx, row["frame"], "swap_in" if row["currency_received"] else "in", transfer_id, book
+        )
+        for row in received
+    ]
+    if sent is not None:
+        direction: Literal["swap_out", "out"] = "swap_out" if sent["currency_received"] else "out"
+        found.append(await ledger.crossing(tx, sent["frame"], direction, transfer_id, book))
+    return [one.tx_id for one in found if one is not None and one.tx_id is not None]
 
 
 def view_of_sent(row: Record) -> CrossingView:

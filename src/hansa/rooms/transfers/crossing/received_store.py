@@ -98,6 +98,12 @@ async def received_of(tx: Tx, transfer_id: UUID, receiver_did: str) -> asyncpg.R
     return await tx.fetchrow(statement, transfer_id, receiver_did)
 
 
+async def received_with(tx: Tx, transfer_id: UUID, most: int) -> list[asyncpg.Record]:
+    """The transfers with this id, of which each peer may have one."""
+    statement = "SELECT * FROM transfers_received WHERE transfer_id = $1 ORDER BY peer LIMIT $2"
+    return list(await tx.fetch(statement, transfer_id, most))
+
+
 async def write_received(tx: Tx, peer: str, frame: str, changed: Sequence[Received]) -> None:
     """Write steps of transfers that enter, under the lock of the pair."""
     if not changed:
