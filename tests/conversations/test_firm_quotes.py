@@ -111,6 +111,33 @@ async def test_a_repeated_key_returns_the_same_token_although_its_quote_is_used(
     assert again.headers["Idempotent-Replayed"] == "true"
 
 
+async def test_a_repeated_key_returns_the_same_firm_quote_and_takes_one_place(payments: Payments):
+    params = {"target_agent_did": payments.service.did, "firm": "true"}
+    headers = {**payments.caller.headers, "Idempotency-Key": "quote-1"}
+
+    async def asked(**more: str) -> Any:
+        return await payments.registry.get("/a2a-payment/quote", params={**params, **more}, headers=headers)
+
+    answers = await at_once(*(asked() for _ in range(6)))
+    assert {answer.status_code for answer in answers} <= {200, 422}
+    again = await asked()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert {answer.text for answer in answers if answer.status_code == 200} == {again.text}
+    assert code(await asked(amount="3")) == (422, "IDEMPOTENCY_KEY_REUSED")
+    taken = "SELECT count(*) FROM commerce_firm_quote WHERE caller = $1 AND expires_at > now()"
+    assert await payments.registry.database.read(lambda tx: tx.fetchval(taken, payments.caller.did)) == 1
+    await payments.authorized("2.5", quote_token=again.json()["quote_token"])
+
+
+async def test_a_refused_firm_quote_leaves_its_key_free(payments: Payments):
+    headers = {**payments.caller.headers, "Idempotency-Key": "quote-2"}
+    free = await payments.registry.agent(name="Free")
+    for payee, status in ((free, 422), (payments.service, 200)):
+        params = {"target_agent_did": payee.did, "firm": "true"}
+        answer = await payments.registry.get("/a2a-payment/quote", params=params, headers=headers)
+        assert answer.status_code == status, answer.text
+
+
 async def test_a_refused_authorization_leaves_its_quote_usable(payments: Payments):
     token = await quote_token(payments, amount="99.9")
     refused = await payments.ask("99.9", quote_token=token)

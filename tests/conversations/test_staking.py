@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansa.foundation.values.money import parse_amount
-from tests.registry import DatabaseFarm, StartRegistry, TestAgent, open_registry
+from tests.registry import DatabaseFarm, StartRegistry, TestAgent, at_once, open_registry
 from tests.rooms.ledger.staking.stakers import ROLES, Stakers, open_stakers, refused
 
 POSITION = {
@@ -420,6 +420,20 @@ async def test_a_reward_is_paid_once(stakers: Stakers, alice: TestAgent) -> None
     assert (
         Decimal(10) <= Decimal((await stakers.read(alice, "my-stats"))["total_rewards"]) < Decimal("10.0001")
     )
+
+
+async def test_a_repeated_claim_returns_the_first_answer(stakers: Stakers, alice: TestAgent) -> None:
+    await stakers.fill_fee_collector("50")
+    await stakers.stake(alice, "100", lock_period=365)
+    await stakers.elapse(alice, 365)
+    registry, headers = stakers.purses.registry, {**alice.headers, "Idempotency-Key": "claim-1"}
+    answers = await at_once(*(registry.post("/staking/claim-rewards", headers=headers) for _ in range(4)))
+    done = [answer for answer in answers if answer.status_code == 200]
+    assert {answer.status_code for answer in answers} <= {200, 422}
+    again = await registry.post("/staking/claim-rewards", headers=headers)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert {answer.text for answer in done} == {again.text}
+    assert again.json()["transaction_id"] is not None
 
 
 async def test_a_claim_of_nothing_answers_zero(stakers: Stakers, alice: TestAgent) -> None:

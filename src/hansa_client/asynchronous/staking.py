@@ -1,4 +1,4 @@
-"""Staking of the agent that this client acts for. Each stake and each release is one intent, as a transfer is."""
+"""Staking of the agent that this client acts for. Each stake, release and claim is one intent, as a transfer is."""
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
@@ -37,9 +37,10 @@ class AsyncStaking:
         call = Call("POST", "/api/v1/staking/unstake", json=body, key=new_key() if key is None else key)
         return await self._transport.answer(call, Unstaked, self._agent)
 
-    async def claim_rewards(self) -> ClaimedRewards:
-        """Be paid the rewards that are due. A second call pays only those earned since the first."""
-        call = Call("POST", "/api/v1/staking/claim-rewards", json={}, is_idempotent=True)
+    async def claim_rewards(self, *, key: str | None = None) -> ClaimedRewards:
+        """Be paid the rewards that are due. A second call pays only those earned since the first. Raises: OutcomeUnknown."""
+        key = new_key() if key is None else key
+        call = Call("POST", "/api/v1/staking/claim-rewards", json={}, key=key)
         return await self._transport.answer(call, ClaimedRewards, self._agent)
 
     async def balance(self) -> StakingBalance:

@@ -1,5 +1,5 @@
 # Generated from hansa_client/asynchronous/staking.py by `python -m tests.house.synchronous`.
-"""Staking of the agent that this client acts for. Each stake and each release is one intent, as a transfer is."""
+"""Staking of the agent that this client acts for. Each stake, release and claim is one intent, as a transfer is."""
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
@@ -36,9 +36,10 @@ class Staking:
         call = Call("POST", "/api/v1/staking/unstake", json=body, key=new_key() if key is None else key)
         return self._transport.answer(call, Unstaked, self._agent)
 
-    def claim_rewards(self) -> ClaimedRewards:
-        """Be paid the rewards that are due. A second call pays only those earned since the first."""
-        call = Call("POST", "/api/v1/staking/claim-rewards", json={}, is_idempotent=True)
+    def claim_rewards(self, *, key: str | None = None) -> ClaimedRewards:
+        """Be paid the rewards that are due. A second call pays only those earned since the first. Raises: OutcomeUnknown."""
+        key = new_key() if key is None else key
+        call = Call("POST", "/api/v1/staking/claim-rewards", json={}, key=key)
         return self._transport.answer(call, ClaimedRewards, self._agent)
 
     def balance(self) -> StakingBalance:

@@ -71,6 +71,22 @@ class Quote(msgspec.Struct, frozen=True):
         return None if self.swap_rate is None else transfers.decimal_text(self.swap_rate)
 
 
+class FirmQuote(msgspec.Struct, frozen=True):
+    """Quote that was counted as firm, under its id. It is signed after its commit, each time with the same result while the key stays."""
+
+    quote: Quote
+    quote_id: UUID
+
+    def as_text(self) -> str:
+        """The form that is remembered under an Idempotency-Key."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def of_text(cls, text: str) -> "FirmQuote":
+        """Read the remembered form."""
+        return msgspec.json.decode(text, type=cls)
+
+
 async def quote(
     tx: Tx, caller: str, payee: str, amount: Minor | None, settings: Settings, *, gross_up: bool = False
 ) -> Quote:

@@ -29,6 +29,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     Repeatable,
     answer_once,
     once,
+    recall,
+    remember,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -49,7 +51,7 @@ from .buy_schemas import QuoteOut
 from .ending import release, release_by_id
 from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
-from .quote import Quote, count_firm, quote, require_firm, sign_quote
+from .quote import FirmQuote, Quote, count_firm, quote, require_firm, sign_quote
 from .reading import list_tokens
 from .rules import Status
 from .schemas import (
@@ -329,9 +331,12 @@ async def read_my_tokens(
         catalogue.CardUnknown,
         Invalid,
         errors.QuoteNotFirm,
+        KeyReused,
+        KeyInProgress,
         errors.TooManyFirmQuotes,
         federation.KeyDoesNotOpen,
     ),
+    response_model=QuoteOut,
 )
 async def quote_payment(
     agent: CurrentAgent,
@@ -350,21 +355,32 @@ async def quote_payment(
         bool,
         Query(description="Raise the amount, so that a payee of another registry gets its price in full."),
     ] = False,
-) -> QuoteOut:
-    """The price of a service, as its card states it, and the fee that its payment would bear now."""
+    key: IdempotencyKey = None,
+) -> Response:
+    """The price of a service, as its card states it, and the fee that its payment would bear now.
+
+    An Idempotency-Key counts for a firm quote alone.
+    """
     named = None if amount is None else parse_positive(amount)
+    asked = {"target_agent_did": target_agent_did, "amount": amount, "gross_up": gross_up}
+    request = Repeatable(agent.did, "/a2a-payment/quote", key, asked) if key and firm else None
 
     async def read(tx: Tx) -> Quote:
         return await quote(tx, agent.did, target_agent_did, named, config, gross_up=gross_up)
 
-    async def counted(tx: Tx) -> tuple[Quote, UUID]:
+    async def counted(tx: Tx) -> tuple[FirmQuote, bool]:
+        if request is not None and (known := await recall(tx, request)) is not None:
+            return FirmQuote.of_text(known), True
         quoted = await read(tx)
         await require_firm(tx, quoted)
-        return quoted, await count_firm(tx, agent.did, quoted, config)
+        made = FirmQuote(quoted, await count_firm(tx, agent.did, quoted, config))
+        if request is not None:
+            await remember(tx, request, made.as_text())
+        return made, False
 
     currency = config.settlement_currency
     if not firm:
-        return QuoteOut.of(await db.read(read), currency, None)
-    quoted, quote_id = await db.transaction(counted)
-    signed = await sign_quote(signatory, agent.did, quote_id, quoted, currency)
-    return QuoteOut.of(quoted, currency, signed)
+        return answer_once(QuoteOut.of(await db.read(read), currency, None).model_dump_json(), replayed=False)
+    made, replayed = await db.transaction(counted)
+    signed = await sign_quote(signatory, agent.did, made.quote_id, made.quote, currency)
+    return answer_once(QuoteOut.of(made.quote, currency, signed).model_dump_json(), replayed=replayed)

@@ -141,12 +141,26 @@ async def unstake_units(
 
 @router.post(
     "/claim-rewards",
-    responses=problems(Unauthorized, AccountSuspended, errors.RewardsDisabled, AccountUnknown),
+    response_model=ClaimOut,
+    responses=problems(
+        Unauthorized,
+        AccountSuspended,
+        errors.RewardsDisabled,
+        AccountUnknown,
+        Invalid,
+        KeyReused,
+        KeyInProgress,
+    ),
 )
-async def claim_earned_rewards(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> ClaimOut:
+async def claim_earned_rewards(
+    agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db, key: IdempotencyKey = None
+) -> Response:
     """Pay the rewards of the agent's stakes, limited by the balance of the fee collector."""
-    claim = await db.transaction(lambda tx: claim_rewards(tx, agent.did, policy, book))
-    return ClaimOut.of_result(claim, agent.did, book.currency)
+
+    async def claimed(tx: Tx) -> ClaimOut:
+        return ClaimOut.of_result(await claim_rewards(tx, agent.did, policy, book), agent.did, book.currency)
+
+    return await once(db, _repeatable(agent, "/staking/claim-rewards", key, None), claimed)
 
 
 @router.get("/status", responses=problems(Unauthorized, AccountUnknown))
@@ -209,5 +223,7 @@ async def read_global_stats(_: Public, policy: Policy, book: BookOfHere, db: Db)
     return GlobalStatsOut.of(await db.read(read_global_totals), policy, book.currency)
 
 
-def _repeatable(agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn) -> Repeatable | None:
-    return Repeatable(agent.did, route, key, body.model_dump()) if key else None
+def _repeatable(
+    agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn | None
+) -> Repeatable | None:
+    return Repeatable(agent.did, route, key, body and body.model_dump()) if key else None
