@@ -106,7 +106,7 @@ pictures: browser ## take the pictures of the README and of the guides anew
 compared-pictures: browser ## record anew the appearance with which the tests compare pages
 	HANSA_COMPARED_PICTURES=1 $(PYTEST) -q tests/browser/test_compared_pictures.py
 
-lighthouse: browser ## judge pages by Lighthouse as a slow telephone loads them; each category has to reach 95
+lighthouse: browser ## judge pages by Lighthouse, then every page by its bytes and the time until it is interactive, as a slow telephone loads them
 	$(BIN)/python -m tests.lighthouse.judge
 
 bench: .venv/.test ## the small benches, each beside its baseline; those over HTTP need wrk (Debian: apt install wrk)

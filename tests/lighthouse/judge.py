@@ -1,9 +1,10 @@
-"""Lighthouse judges pages of a registry that `hansa demo` has filled: `make lighthouse`.
+"""Lighthouse judges pages of a registry that `hansa demo` has filled: `make lighthouse`. Then every page is loaded (`every_page`).
 
-It loads each page as a slow telephone does (four times slower, 1.6 Mbit/s, 150 ms away), and every category has to reach 95. The audit of
+Lighthouse loads each page as a slow telephone does (four times slower, 1.6 Mbit/s, 150 ms away), and every category has to reach 95. The audit of
 robots.txt is left out: it knows no `Agentmap`, which Agentic Resource Discovery asks for.
 """
 
+import asyncio
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ import httpx2
 
 from tests.browser import chromium
 from tests.browser.pictures import filled_registry
+from tests.lighthouse.every_page import judge_every_page
 from tests.pinned_tools import PinnedTools
 from tests.registry import PASSWORD
 
@@ -116,4 +118,5 @@ if __name__ == "__main__":
     else:
         with filled_registry() as own_address:
             below = judge_all(own_address)
+        below += asyncio.run(judge_every_page())
     sys.exit("\n".join(below) or 0)
