@@ -47,6 +47,13 @@ UNREADABLE_TABLES = """() => [...document.querySelectorAll("main table")].filter
     return new Set(bare.map(cell => Math.round(cell.getBoundingClientRect().top / 8))).size > 2;
   }).map(row => `${name}: no label in ${row.innerText.slice(0, 80)}`).slice(0, 1);
 })"""
+# Tabs stand in one row on a telephone, and the current one is within the part that is seen.
+BROKEN_TABS = """() => [...document.querySelectorAll("nav.tabs")].flatMap(row => {
+  const rows = new Set([...row.children].map(tab => tab.offsetTop)).size;
+  const seen = row.getBoundingClientRect(), tab = row.querySelector("[aria-current]").getBoundingClientRect();
+  const found = rows > 1 ? [`${row.ariaLabel}: ${rows} rows of tabs`] : [];
+  return tab.left < seen.left || tab.right > seen.right ? [...found, `${row.ariaLabel}: the current tab is out of sight`] : found;
+})"""
 
 
 @pytest.fixture
@@ -89,6 +96,7 @@ async def _faults(opened: Visit, address: str, number: int) -> list[str]:
     if (received := await page.evaluate(RECEIVED)) > BYTES_MAX:
         found.append(f"{received} bytes")
     found += await page.evaluate(UNREADABLE_TABLES)
+    found += await page.evaluate(BROKEN_TABS)
     for turn, (size, scheme) in enumerate(VIEWS):
         await page.set_viewport_size(size)
         await page.emulate_media(color_scheme=scheme)

@@ -58,6 +58,18 @@ async def test_units_are_sent_after_a_dry_run_with_the_keyboard_alone(registry: 
     assert await payee.balance() == "110"
 
 
+async def test_the_current_tab_is_in_sight_on_a_telephone_without_javascript(registry: TestRegistry, visit):
+    developer = await registry.developer()
+    agent = await developer.agent()
+    page = await logged_in(visit, developer, viewport=SIZES["telephone"], java_script_enabled=False)
+    for address, tab in (("wallet/proof", "Proof"), ("wallet", "Wallet"), ("end", "Settings")):
+        await page.goto(f"/account/agents/{agent.did}/{address}")
+        box = await page.locator("nav.tabs").get_by_role("link", name=tab, exact=True).bounding_box()
+        assert box is not None
+        assert box["x"] >= 0, (address, box)
+        assert box["x"] + box["width"] <= SIZES["telephone"]["width"], (address, box)
+
+
 async def test_the_plot_of_a_wallet_names_the_value_below_the_cursor_and_its_values_are_a_table(
     registry: TestRegistry, visit
 ):
