@@ -1,6 +1,7 @@
 """The page of a contract: public for attestation contracts, for its parties by a link with a ticket."""
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -54,5 +55,15 @@ async def show_contract(
 
 
 def wording(agreed: str | dict[str, Any] | list[Any]) -> str:
-    """Return the agreed content as text."""
-    return agreed if isinstance(agreed, str) else json.dumps(agreed, indent=2, ensure_ascii=False)
+    """Return the agreed content as text: members and elements on lines of their own, each level set in."""
+    return agreed if isinstance(agreed, str) else "\n".join(_lines(agreed))
+
+
+def _lines(agreed: Any) -> Iterator[str]:
+    for name, value in agreed.items() if isinstance(agreed, dict) else (("–", one) for one in agreed):
+        lead = name if name == "–" else f"{name}:"
+        if isinstance(value, dict | list) and value:
+            yield lead
+            yield from (f"  {line}" for line in _lines(value))
+        else:
+            yield f"{lead} {value if isinstance(value, str) else json.dumps(value)}"

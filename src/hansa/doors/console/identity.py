@@ -33,19 +33,20 @@ SAILS = (
 STATES: Mapping[str, tuple[str, ...]] = {
     "waiting": (
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
-        "changes_requested", "requested", "not_checked", "disputed", "appealed",
+        "changes_requested", "requested", "not_checked", "disputed", "appealed", "voting", "paused",
+        "maturing", "releasing",
     ),
     "active": (
         "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",
-        "executing", "awarded",
+        "executing", "awarded", "consumed",
     ),
     "done": (
         "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
-        "committed", "captured", "verified", "on", "executed", "won",
+        "committed", "captured", "verified", "on", "executed", "won", "released",
     ),
     "failed": (
         "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",
-        "dead", "aborted", "refused", "lost",
+        "dead", "aborted", "refused", "lost", "quarantined", "superseded",
     ),
 }  # fmt: skip
 _KIND_OF = {state: kind for kind, states in STATES.items() for state in states}

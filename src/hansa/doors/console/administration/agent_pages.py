@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once
+from hansa.doors.console.own_agents.picker import with_dids
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.money import ZERO, Minor
@@ -57,6 +58,7 @@ async def find_agents(
 @router.post("/administration/agents/check")
 async def preview_act(sender: EnforcementAct, request: Request, db: Db, settings: Config) -> Response:
     """Show the effects of the act; nothing is changed."""
+    sender = await with_dids(db, sender, "dids")
     try:
         act, body = _read(sender.form)
     except FormRefused as refusal:
@@ -120,7 +122,7 @@ def _read(form: SentForm) -> tuple[str, Any]:
     pasted = form.value("dids").split()
     dids = [*form.values("agent_dids"), *pasted]
     if not dids:
-        raise FormRefused({"dids": "Select at least one agent, or enter its DID."})
+        raise FormRefused({"dids": "Select at least one agent, or enter its handle or DID."})
     given: dict[str, Any] = {"agent_dids": dids}
     if act in SOFT:
         given[SOFT[act]] = form.value("soft") == "true"
