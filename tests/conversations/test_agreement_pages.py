@@ -28,8 +28,8 @@ def registry(registry_of_file: TestRegistry) -> TestRegistry:
 class Side:
     """A party at a browser."""
 
-    def __init__(self, browser, agent):
-        self.browser, self.agent = browser, agent
+    def __init__(self, browser, agent, developer):
+        self.browser, self.agent, self.developer = browser, agent, developer
 
     def path(self, page):
         return f"/account/agents/{self.agent.did}/{page}"
@@ -48,7 +48,8 @@ async def sides(registry: TestRegistry) -> tuple[Side, Side]:
     found = []
     for name in ("Contractor", "Provider"):
         developer = await registry.developer()
-        found.append(Side(await browser_of(registry, developer), await developer.agent(name=name)))
+        browser = await browser_of(registry, developer)
+        found.append(Side(browser, await developer.agent(name=name), developer))
     return found[0], found[1]
 
 
@@ -81,7 +82,7 @@ async def test_a_contract_is_proposed_accepted_submitted_and_paid_by_buttons(sid
     await provider.act(number, "submit")
     paid = await contractor.act(number, "approve-completion")
     assert "The work is approved and paid." in paid.text
-    assert "Completed (approved)" in paid.text
+    assert "Completed</span> (approved)" in paid.text
     assert await provider.agent.balance() == "110"
 
 
@@ -155,9 +156,91 @@ async def test_milestones_that_do_not_fit_are_refused_beside_their_field_and_kep
         return
     assert (answer.status_code, f'id="{field}-trouble"' in answer.text) == (422, True), answer.text
     assert sentence in answer.text
-    assert '<details class="milestones" open>' in answer.text
+    assert '<details class="milestones" id="milestones" open>' in answer.text
     for text in (text for pair in rows for text in pair if text):
         assert f'value="{text}"' in answer.text
+
+
+async def test_the_form_of_a_proposal_grows_to_as_many_milestones_as_the_api_takes(sides):
+    contractor, provider = sides
+    path = contractor.path("contracts")
+    await contractor.browser.open(contractor.path(f"contracts/new?provider={provider.agent.did}"))
+    shown = contractor.browser.text.count('role="group" aria-label="Milestone ')
+    filled = {**AGREED, **milestones(("First", "1"))}
+    while 'name="more_milestones"' in contractor.browser.text:
+        answer = await contractor.browser.send(path, **filled, more_milestones="true")
+        assert (answer.status_code, answer.url.path) == (200, path)
+        rows = answer.text.count('role="group" aria-label="Milestone ')
+        assert shown < rows <= 50
+        shown = rows
+        assert '<details class="milestones" id="milestones" open>' in answer.text
+        assert 'value="First"' in answer.text
+    assert shown == 50
+    listed = (await contractor.browser.registry.get("/contracts", headers=contractor.agent.headers)).json()
+    assert listed["items"] == []
+    every = milestones(*((f"Part {number}", "0.2") for number in range(1, 51)))
+    answer = await contractor.browser.send(path, **{**AGREED, **every})
+    assert "The contract is proposed." in answer.text, answer.text
+    assert answer.text.count('<td class="number">0.2</td>') == 50
+
+
+async def test_a_row_of_a_milestone_beyond_the_first_ones_keeps_its_error_beside_it(sides):
+    contractor, _ = sides
+    path = contractor.path("contracts")
+    await contractor.browser.open(contractor.path("contracts/new"))
+    await contractor.browser.send(path, more_milestones="true")
+    rows = (("", ""),) * 6
+    answer = await contractor.browser.send(path, **AGREED, **milestones(*rows, ("Seventh", "ten")))
+    assert (answer.status_code, 'id="milestone_7_amount-trouble"' in answer.text) == (422, True)
+
+
+async def under_policy(side, over):
+    policy = {"spend_policy": {"approval_over": over}}
+    answer = await side.browser.registry.http.put(
+        f"/api/v1/agents/{side.agent.did}/authz", json=policy, headers=side.developer.headers
+    )
+    assert answer.status_code == 200, answer.text
+
+
+async def test_a_proposal_above_the_limit_is_approved_and_made_by_one_button(sides):
+    contractor, provider = sides
+    await under_policy(contractor, "5")
+    path = contractor.path("contracts")
+    review_by = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M}"
+    await contractor.browser.open(contractor.path(f"contracts/new?provider={provider.agent.did}"))
+    bound = {**AGREED, "funded": "true", "review_by": review_by, **milestones(("Draft", "4"), ("Final", "6"))}
+    asked = await contractor.browser.send(path, **bound)
+    assert (asked.status_code, "Approve and propose: 10 AVT" in asked.text) == (202, True), asked.text
+    answer = await contractor.browser.send(path)
+    assert "The contract is proposed." in answer.text, answer.text
+    for title in ("Draft", "Final"):
+        assert f"<bdi>{title}</bdi>" in answer.text
+
+
+async def test_work_above_the_limit_is_approved_and_paid_by_one_button_and_by_an_approval_given_before(sides):
+    contractor, provider = sides
+    numbers = [await proposed(contractor, provider, amount=amount) for amount in ("10", "20")]
+    await under_policy(contractor, "5")
+    for number in numbers:
+        await provider.act(number, "accept")
+        await provider.act(number, "submit")
+    asked = await contractor.act(numbers[0], "approve-completion")
+    assert (asked.status_code, "Approve and pay: 10 AVT" in asked.text) == (202, True), asked.text
+    paid = await contractor.browser.send(contractor.path(f"contracts/{numbers[0]}"))
+    assert "The work is approved and paid." in paid.text
+    registry = contractor.browser.registry
+    refused = await registry.post(
+        f"/contracts/{numbers[1]}/approve-completion", json={}, headers=contractor.agent.headers
+    )
+    approval = refused.json()["error"]["context"]["approval_id"]
+    await contractor.browser.open(f"/account/approvals/{approval}")
+    await contractor.browser.send(f"/account/approvals/{approval}/approve")
+    path = contractor.path(f"contracts/{numbers[1]}")
+    await contractor.browser.open(path)
+    assert f'<option value="{approval}" selected>20 AVT to Provider' in contractor.browser.text
+    paid = await contractor.browser.send(path, act="approve-completion")
+    assert "The work is approved and paid." in paid.text, paid.text
+    assert await provider.agent.balance() == "130"
 
 
 async def test_a_proposal_that_is_refused_keeps_its_values_and_says_why_beside_the_field(sides):
@@ -305,7 +388,7 @@ async def test_contracts_and_disputes_of_others_are_not_found(sides, registry):
     number = await proposed(contractor, provider)
     stranger = await registry.developer()
     agent = await stranger.agent()
-    side = Side(await browser_of(registry, stranger), agent)
+    side = Side(await browser_of(registry, stranger), agent, stranger)
     assert (await side.browser.open(side.path(f"contracts/{number}"))).status_code == 404
     assert (await side.browser.open(contractor.path(f"contracts/{number}"))).status_code == 404
     assert (await side.browser.open(contractor.path("disputes"))).status_code == 404

@@ -89,6 +89,22 @@ async def test_an_accepted_quote_makes_one_token_with_its_fee(owner):
     assert len(await owner.read("/a2a-payment/my-tokens")) == 1
 
 
+async def test_a_quote_that_is_requested_by_two_clicks_is_one_quote(owner):
+    await owner.browser.open(owner.path("wallet/quotes"))
+    form = owner.browser.form(owner.path("wallet/quotes"))
+    fields = [
+        *(pair for pair in form.fields if pair[0] not in {"payee", "amount"}),
+        ("payee", owner.service.did),
+        ("amount", "10"),
+    ]
+    browsers = [owner.browser, BrowserOf(owner.registry)]
+    browsers[1].http.cookies = owner.browser.http.cookies
+    answers = await at_once(*(browser.post(form.action, fields) for browser in browsers))
+    assert [answer.status_code for answer in answers] == [200, 200]
+    tokens = {re.search(r'name="quote_token" value="([^"]+)"', answer.text)[1] for answer in answers}
+    assert len(tokens) == 1
+
+
 async def test_a_quote_that_is_refused_says_why_beside_its_field(owner):
     for fields, status, field in (
         ({"payee": "did:web:nobody.example"}, 404, "payee"),
@@ -256,7 +272,7 @@ async def test_rewards_are_shown_claimed_once_and_then_liquid(stakers: Stakers):
     form = browser.form(f"{page}/claim")
     answers = await at_once(*(claimed(browser, form) for _ in range(2)))
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert any("The rewards are paid to the liquid balance." in answer.text for answer in answers)
+    assert all("The rewards are paid to the liquid balance." in answer.text for answer in answers)
     stats = (await registry.get("/staking/my-stats", headers=agent.headers)).json()
     assert float(stats["total_rewards"]) == pytest.approx(10, abs=0.001)
     assert float(await agent.balance()) == pytest.approx(10, abs=0.001)

@@ -285,7 +285,7 @@ async def test_a_bond_is_deposited_and_its_refusal_is_shown(start_registry):
     assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
     deposited = await owner.browser.send(f"{page}/deposit", amount="50")
     assert "The units were deposited." in deposited.text
-    assert "<dt>State</dt><dd>Active</dd>" in deposited.text
+    assert '<dt>State</dt><dd><span class="chip active">Active</span></dd>' in deposited.text
 
 
 async def test_a_page_of_a_wallet_is_kept_by_no_cache_and_shown_in_no_frame(owner):
@@ -351,3 +351,77 @@ async def test_a_payee_takes_a_part_of_its_token_and_the_rest_goes_back(owner):
     taken = await payments.settle(made["token"], by=owner.agent, wait=10, capture_amount="1.5")
     assert (taken.json()["status"], taken.json()["amount"]) == ("settled", "1.5")
     assert await owner.agent.balance() == "101.5"
+
+
+async def under_policy(owner, over="5"):
+    """The agent may pay no more than this on its own."""
+    policy = {"spend_policy": {"approval_over": over}}
+    answer = await owner.registry.http.put(
+        f"/api/v1/agents/{quote(owner.agent.did)}/authz", json=policy, headers=owner.developer.headers
+    )
+    assert answer.status_code == 200, answer.text
+
+
+async def asked_by_the_agent(owner, path, **body):
+    """The id of the approval that a request of the agent waits for."""
+    answer = await owner.registry.post(path, json=body, headers=owner.agent.headers)
+    assert answer.status_code in {202, 403}, answer.text
+    document = answer.json()
+    return (document if answer.status_code == 202 else document["error"]["context"])["approval_id"]
+
+
+async def test_after_an_approval_the_owner_makes_the_payment_from_the_inbox_without_typing_an_id(owner):
+    await under_policy(owner)
+    transfer = {"receiver_agent_id": owner.payee.did, "amount": "10"}
+    approval = await asked_by_the_agent(owner, "/teg/transfer", **transfer)
+    await owner.browser.open("/account/approvals")
+    assert f'href="/account/approvals/{approval}">Decide' in owner.browser.text
+    await owner.browser.open(f"/account/approvals/{approval}")
+    assert "<dd>Transfer, " in owner.browser.text
+    approved = await owner.browser.send(f"/account/approvals/{approval}/approve")
+    payment_form = re.search(r'href="([^"]+)">Make the payment<', approved.text)[1]
+    for page in ("/account/approvals", owner.path("approvals")):
+        assert f'href="{payment_form}">Make the payment' in (await owner.browser.open(page)).text
+    await owner.browser.open(payment_form)
+    form = dict(owner.browser.form(owner.path("wallet/send/check")).fields)
+    assert (form["receiver"], form["amount"], form["approval_id"]) == (owner.payee.did, "10", approval)
+    await owner.browser.send(owner.path("wallet/send/check"))
+    assert "The units were sent." in (await owner.browser.send(owner.path("wallet/send"))).text
+    assert await owner.payee.balance() == "110"
+    again = await owner.browser.open(payment_form)
+    assert 'name="approval_id"' not in again.text
+
+
+async def test_a_form_offers_the_approved_payments_that_the_agent_has_not_made(owner):
+    await under_policy(owner)
+    for page in ("wallet/send", "wallet/tokens/new", "contracts/new"):
+        assert 'name="approval_id"' not in (await owner.browser.open(owner.path(page))).text, page
+    order = {"target_agent_did": owner.payee.did, "amount": "10"}
+    approval = await asked_by_the_agent(owner, "/a2a-payment/authorize", **order)
+    pending = await owner.browser.open(owner.path("wallet/tokens/new"))
+    assert 'name="approval_id"' not in pending.text
+    await owner.browser.open(f"/account/approvals/{approval}")
+    await owner.browser.send(f"/account/approvals/{approval}/approve")
+    for page in ("wallet/send", "wallet/tokens/new", "contracts/new"):
+        text = (await owner.browser.open(owner.path(page))).text
+        assert re.search(rf'<option value="{approval}">10 AVT to Payee &lt;b&gt;, until 20', text), page
+    page = await prepared_token(owner, approval_id=approval)
+    assert page.status_code == 200
+    made = await owner.browser.send(owner.path("wallet/tokens"))
+    assert 'aria-label="Payment token"' in made.text
+    (token,) = await tokens_of(owner)
+    assert token["amount"] == "10"
+
+
+async def test_an_approval_is_offered_only_by_its_own_agent_and_owner(owner):
+    await under_policy(owner)
+    transfer = {"receiver_agent_id": owner.payee.did, "amount": "10"}
+    approval = await asked_by_the_agent(owner, "/teg/transfer", **transfer)
+    await owner.browser.open(f"/account/approvals/{approval}")
+    await owner.browser.send(f"/account/approvals/{approval}/approve")
+    other = await owner.developer.agent(name="Other")
+    page = f"/account/agents/{other.did}/wallet/send?approval={approval}"
+    text = (await owner.browser.open(page)).text
+    assert approval not in re.sub(r"<nav.*?</nav>", "", text, flags=re.DOTALL)
+    stranger = await browser_of(owner.registry)
+    assert (await stranger.open(f"/account/approvals/{approval}")).status_code == 404

@@ -13,7 +13,7 @@ from hansa.doors.console.access.form_acts import PAUSES_SECONDS
 from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
 
 API = "/api/v1"
-APPROVAL_REQUIRED = "SPEND_APPROVAL_REQUIRED"
+APPROVAL_REQUIRED = frozenset({"SPEND_APPROVAL_REQUIRED", "APPROVAL_REQUIRED"})
 IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
 ACCEPTED, FIRST_REFUSAL = 202, 400
 OF_A_PATTERN = "String should match pattern"
@@ -45,7 +45,7 @@ class ApiAnswer(msgspec.Struct, frozen=True):
     @property
     def awaits_owner(self) -> bool:
         """Return whether the owner has to approve first."""
-        return self.status == ACCEPTED or (self.status >= FIRST_REFUSAL and self.code == APPROVAL_REQUIRED)
+        return self.status == ACCEPTED or (self.status >= FIRST_REFUSAL and self.code in APPROVAL_REQUIRED)
 
     @property
     def approval(self) -> Mapping[str, Any]:

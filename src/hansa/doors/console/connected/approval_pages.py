@@ -16,6 +16,7 @@ from hansa.doors.console.access import (
     see_other,
 )
 from hansa.doors.console.organizations.requests_in_words import sentence_of
+from hansa.doors.console.own_agents.approved import Listed
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
@@ -52,7 +53,7 @@ async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HT
         request,
         "connected/approvals.html",
         person,
-        approvals=[agents.SpendApprovalOut.of(approval, did, currency) for did, approval in found],
+        listed=[Listed.of(did, approval, currency) for did, approval in found],
         waiting=waiting,
         requests=[(one, sentence_of(one.kind, one.body, {}, currency)) for one in requests],
     )
@@ -114,7 +115,6 @@ async def _page(
         form,
         status=status,
         did=did,
-        approval=agents.SpendApprovalOut.of(approval, did, currency),
-        operation=approval.operation,
+        listed=Listed.of(did, approval, currency),
         done=request.query_params.get("done", ""),
     )

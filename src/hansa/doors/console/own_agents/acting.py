@@ -6,6 +6,7 @@ of the form is the idempotency key. Nothing of an agent's business is decided by
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -13,7 +14,8 @@ from uuid import UUID
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access import Acting, SignedIn
+from hansa.doors.console.access import Acting, SentForm, SignedIn
+from hansa.doors.console.access.forms import KEY_FIELD
 from hansa.doors.console.api_acts import ACCEPTED, API, ApiAnswer, answered
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.web.in_process import InnerCall
@@ -75,6 +77,7 @@ def awaiting_page(
         sender.form,
         status=ACCEPTED,
         approval=answer.approval,
+        expires_at=datetime.fromisoformat(answer.approval["expires_at"]),
         payee=payee,
         amount=amount,
         currency=runtime_of(request).settings.settlement_currency,
@@ -82,6 +85,12 @@ def awaiting_page(
         kept=kept,
         verb=verb,
     )
+
+
+def fields_to_keep(form: SentForm) -> tuple[str, ...]:
+    """The fields of a form that awaits its owner, each once, without those of the approval."""
+    names = dict.fromkeys(name for name, _ in form.kept)
+    return tuple(name for name in names if name not in {KEY_FIELD, "approval_id", "approves"})
 
 
 async def approve_first(request: Request, sender: Acting, did: str) -> str:

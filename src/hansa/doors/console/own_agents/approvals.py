@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 
+from .approved import Listed
 from .pages import MyDid, agent_page, own_agent, path_of, settings_router
 
 router = settings_router()
@@ -78,7 +79,7 @@ async def _approvals(
         agent,
         form,
         status=status,
-        approvals=[agents.SpendApprovalOut.of(one, did, currency) for one in found],
+        listed=[Listed.of(did, one, currency) for one in found],
         total=total,
         done=request.query_params.get("done", ""),
     )

@@ -17,8 +17,9 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
 from .acting import act_as, approve_first, awaiting_page
+from .approved import form_that_pays
 from .pages import ACTS, READS, MyDid, agent_page, own_agent
-from .picker import form_with_suggestions, with_dids
+from .picker import with_dids
 from .send_pages import SEND
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
@@ -42,14 +43,16 @@ FIELD_OF_CODE = {
     "INSUFFICIENT_BALANCE": "amount",
 }
 
-_form = partial(form_with_suggestions, template="wallet/authorize.html", lifetimes=list(VALID_FOR.items()))
+_form = partial(
+    form_that_pays, payee="payee", template="wallet/authorize.html", lifetimes=list(VALID_FOR.items())
+)
 
 
 @router.get("/account/agents/{did}/wallet/tokens/new", dependencies=READS)
 async def show_authorize(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
-    """The form; `payee` in the address fills it in."""
+    """The form; `payee` in the address fills it in, or the `approval` of a payment."""
     agent = await own_agent(db, person, did)
     form = SentForm([("payee", request.query_params.get("payee", ""))])
     return await _form(request, person, agent, form, db, settings=settings)

@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, federation, ledger, transfers
 
 from .acting import act_as, approve_first, awaiting_page
+from .approved import Approved, approved_payments, filled_in
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
 from .picker import Suggestions, suggestions, with_dids
 
@@ -55,7 +56,7 @@ SagaId = Annotated[UUID, Path()]
 async def show_bridge(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
-    """The wrapped units of an own agent, its newest sagas, and the forms of both directions."""
+    """The wrapped units of an own agent, its newest sagas, and the forms of both directions, filled in by the `approval` of a payment."""
     return await _page(request, person, did, SentForm(), db, settings=settings)
 
 
@@ -187,15 +188,21 @@ async def _page(
     async def suggested_for_bridge(tx: Tx) -> Suggestions:
         return await suggestions(tx, person, did) if has_bridge else ()
 
-    agent, held, sagas, suggested = await db.read(
+    async def approved_for_bridge(tx: Tx) -> list[Approved]:
+        return await approved_payments(tx, did, settings) if has_bridge else []
+
+    agent, held, sagas, suggested, approved = await db.read(
         lambda tx: read_together(
             tx,
             lambda tx: agents.own_agent(tx, person.developer.id, did),
             lambda tx: transfers.wrapped_units_of(tx, did),
             lambda tx: transfers.bridge_sagas_of(tx, did, book, SAGAS_SHOWN),
             suggested_for_bridge,
+            approved_for_bridge,
         )
     )
+    for fields in (OF_A_LOCK, OF_A_REDEMPTION):
+        form = filled_in(request, form, approved, payee=fields["receiver_did"], amount=fields["amount"])
     return agent_page(
         request,
         "wallet/bridge.html",
@@ -209,5 +216,6 @@ async def _page(
         shown_at_most=SAGAS_SHOWN,
         has_bridge=has_bridge,
         suggested=suggested,
+        approved=approved,
         currency=settings.settlement_currency,
     )

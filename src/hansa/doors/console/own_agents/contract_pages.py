@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -19,17 +20,21 @@ from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, commerce
 
-from .acting import act_as
+from .acting import act_as, approve_first, awaiting_page, fields_to_keep
+from .approved import approved_payments, form_that_pays
 from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
-from .picker import suggestions, with_dids
+from .picker import with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 SHOWN = 50
 REGISTRY_MAX_CHARACTERS = 512
-# The form has so many rows; the API takes more.
-MILESTONE_ROWS = 8
+# Rows that a new form has, and that one press of its button adds.
+MILESTONE_ROWS = 4
 MILESTONE_MEMBERS = ("title", "amount", "due")
+MORE_ROWS = "more_milestones"
+MILESTONE_FIELD = re.compile(r"milestone_([1-9][0-9]?)_(?:title|amount|due)", re.ASCII)
+PAYS = "approve-completion"
 COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 DISPUTABLE = frozenset(
     {
@@ -43,6 +48,13 @@ DISPUTABLE = frozenset(
 ContractId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 Keeper = Annotated[str, Query(max_length=REGISTRY_MAX_CHARACTERS)]
 Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+_proposal_form = partial(
+    form_that_pays,
+    payee="provider_did",
+    template="agreements/propose.html",
+    milestones_max=commerce.MILESTONES_MAX,
+)
 
 
 class NextAct(msgspec.Struct, frozen=True):
@@ -78,7 +90,7 @@ CONTRACTOR_ACTS = {
     commerce.Status.ACCEPTED: (NextAct("mark-failed", "Declare it failed", "reason", is_danger=True),),
     commerce.Status.SUBMITTED: (
         NextAct("request-changes", "Request changes", "note"),
-        NextAct("approve-completion", "Approve and pay"),
+        NextAct(PAYS, "Approve and pay"),
         NextAct("mark-failed", "Declare it failed", "reason", is_danger=True),
     ),
 }
@@ -116,38 +128,51 @@ async def show_contracts(
 
 
 @router.get("/account/agents/{did}/contracts/new", dependencies=READS)
-async def show_proposal(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """The form of a proposal; `provider` in the address fills it in."""
+async def show_proposal(
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
+    """The form of a proposal; `provider` in the address fills it in, or the `approval` of a payment."""
     agent = await own_agent(db, person, did)
     form = SentForm([("provider_did", request.query_params.get("provider", ""))])
-    suggested = await db.read(lambda tx: suggestions(tx, person, did))
-    return agent_page(
-        request,
-        "agreements/propose.html",
-        person,
-        agent,
-        form,
-        suggested=suggested,
-        milestone_rows=MILESTONE_ROWS,
+    return await _proposal_form(
+        request, person, agent, form, db, settings=settings, milestone_rows=MILESTONE_ROWS
     )
 
 
 @router.post("/account/agents/{did}/contracts", dependencies=ACTS)
-async def propose(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
-    """Propose a contract."""
+async def propose(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Propose a contract, or show the form with more rows for milestones."""
     agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "provider_did")
-    answer = await act_as(request, sender, did, "/contracts", _proposal(sender.form))
+    form, rows = sender.form, _rows_of(sender.form)
+    if form.value(MORE_ROWS):
+        more = min(rows + MILESTONE_ROWS, commerce.MILESTONES_MAX)
+        return await _proposal_form(
+            request, sender.person, agent, form, db, settings=settings, milestone_rows=more
+        )
+    await approve_first(request, sender, did)
+    answer = await act_as(request, sender, did, "/contracts", _proposal(form))
     if answer.is_refused:
-        refused = answer.on(sender.form, **_fields_of_milestones(sender.form))
-        return agent_page(
+        refused = answer.on(form, **_fields_of_milestones(form))
+        return await _proposal_form(
             request,
-            "agreements/propose.html",
             sender.person,
             agent,
             refused,
+            db,
+            settings=settings,
             status=answer.status,
-            suggested=await db.read(lambda tx: suggestions(tx, sender.person, did)),
-            milestone_rows=MILESTONE_ROWS,
+            milestone_rows=rows,
+        )
+    if answer.awaits_owner:
+        return awaiting_page(
+            request,
+            sender,
+            agent,
+            answer,
+            payee=form.value("provider_did").strip(),
+            amount=with_decimal_point(form.value("amount").strip()),
+            kept=fields_to_keep(form),
+            verb="propose",
         )
     return see_other(address_of(did, f"contracts/{answer.document['id']}", "proposed"))
 
@@ -181,6 +206,7 @@ async def act_on_contract(
     if act is None:
         raise FormRefused({"act": "This is not an act of a contract."})
     named = Named(contract_id, form.value("registry"))
+    await approve_first(request, sender, did)
     answer = await act_as(request, sender, did, *named.request_of(act, _body(act, form)))
     if answer.is_refused:
         return await _contract_page(
@@ -192,6 +218,18 @@ async def act_on_contract(
             db=db,
             settings=settings,
             status=answer.status,
+        )
+    if answer.awaits_owner:
+        shown = await db.read(lambda tx: _read(tx, as_reader(agent.did, sender.person), named, settings))
+        return awaiting_page(
+            request,
+            sender,
+            agent,
+            answer,
+            payee=shown.provider_did or "",
+            amount=_next_part(shown),
+            kept=fields_to_keep(form),
+            verb="pay",
         )
     return see_other(named.address(did, act.name))
 
@@ -224,7 +262,7 @@ def _body(act: NextAct, form: SentForm) -> dict[str, Any] | None:
     if act.name == "submit":
         given = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name)}
         return {"deliverable": given} if given else None
-    if act.name == "approve-completion":
+    if act.name == PAYS:
         approval = form.value("approval_id").strip()
         return {"approval_id": approval} if approval else None
     return {act.note: form.value("note")} if act.note and form.value("note") else None
@@ -250,10 +288,17 @@ def _proposal(form: SentForm) -> dict[str, Any]:
 
 def _filled_rows(form: SentForm) -> list[int]:
     """The rows of milestones in which any field is filled in, counted from 1."""
-    rows = range(1, MILESTONE_ROWS + 1)
     return [
-        row for row in rows if any(form.value(_field_of(row, name)).strip() for name in MILESTONE_MEMBERS)
+        row
+        for row in range(1, _rows_of(form) + 1)
+        if any(form.value(_field_of(row, name)).strip() for name in MILESTONE_MEMBERS)
     ]
+
+
+def _rows_of(form: SentForm) -> int:
+    """The number of rows for milestones that the form had."""
+    numbers = [int(found[1]) for name, _ in form.fields if (found := MILESTONE_FIELD.fullmatch(name))]
+    return min(max([MILESTONE_ROWS, *numbers]), commerce.MILESTONES_MAX)
 
 
 def _milestone(form: SentForm, row: int) -> dict[str, Any]:
@@ -296,6 +341,15 @@ async def _contract_page(
 ) -> HTMLResponse:
     shown = await db.read(lambda tx: _read(tx, as_reader(agent.did, person), named, settings))
     is_party = agent.did in {shown.contractor_did, shown.provider_did}
+    acts, part = next_acts(shown, agent.did) if agent.status == "active" else (), _next_part(shown)
+    approved = []
+    if any(act.name == PAYS for act in acts):
+        approved = await db.read(
+            lambda tx: approved_payments(tx, agent.did, settings, payee=shown.provider_did, amount=part)
+        )
+    if approved and not form.value("approval_id"):
+        chosen = str(approved[0].approval.approval_id)
+        form = SentForm([*form.fields, ("approval_id", chosen)], form.errors, form.message)
     return agent_page(
         request,
         "agreements/contract.html",
@@ -306,8 +360,9 @@ async def _contract_page(
         shown=shown,
         terms=wording(shown.terms),
         criteria=wording(shown.acceptance_criteria),
-        acts=next_acts(shown, agent.did) if agent.status == "active" else (),
-        part=_next_part(shown),
+        acts=acts,
+        part=part,
+        approved=approved,
         other=shown.provider_did if agent.did == shown.contractor_did else shown.contractor_did,
         is_disputable=is_party and (shown.status in DISPUTABLE or _is_paid_after_its_ruling(shown)),
         keeper=named.keeper,

@@ -1,5 +1,6 @@
 """The disputes of an own agent: timeline, evidence, the signed facts and the outcome that they give."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -12,7 +13,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
-from hansa.rooms import agents, commerce, federation
+from hansa.rooms import agents, catalogue, commerce, federation
 
 from .acting import act_as
 from .pages import ACTS, READS, MyDid, address_of, agent_page, as_reader, own_agent
@@ -21,6 +22,7 @@ from .picker import suggestions, with_dids
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 SHOWN = 50
+TOKENS_OFFERED = 25
 DISPUTES = "/disputes/"
 
 DisputeId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
@@ -49,30 +51,25 @@ async def show_disputes(
 
 
 @router.get("/account/agents/{did}/disputes/new", dependencies=READS)
-async def show_complaint(did: MyDid, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
+async def show_complaint(
+    did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
     """Show the form of a complaint; the address fills in its subject."""
     agent = await own_agent(db, person, did)
     names = ("defendant_did", "contract_id", "token_id", "transaction_id")
     form = SentForm([(name, request.query_params.get(name, "")) for name in names])
-    suggested = await db.read(lambda tx: suggestions(tx, person, did))
-    return agent_page(request, "agreements/complain.html", person, agent, form, suggested=suggested)
+    return await _complaint_page(request, person, agent, form, db=db, settings=settings)
 
 
 @router.post("/account/agents/{did}/disputes", dependencies=ACTS)
-async def file_dispute(did: MyDid, sender: Act, request: Request, db: Db) -> Response:
+async def file_dispute(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
     """File a dispute."""
     agent, sender = await own_agent(db, sender.person, did), await with_dids(db, sender, "defendant_did")
     answer = await act_as(request, sender, did, DISPUTES, _complaint(sender.form))
     if answer.is_refused:
         refused = answer.on(sender.form)
-        return agent_page(
-            request,
-            "agreements/complain.html",
-            sender.person,
-            agent,
-            refused,
-            status=answer.status,
-            suggested=await db.read(lambda tx: suggestions(tx, sender.person, did)),
+        return await _complaint_page(
+            request, sender.person, agent, refused, db=db, settings=settings, status=answer.status
         )
     return see_other(address_of(did, f"disputes/{answer.document['id']}", "filed"))
 
@@ -132,6 +129,51 @@ async def download_bundle(
             "Vary": "Cookie",
         },
     )
+
+
+async def _complaint_page(
+    request: Request,
+    person: SignedIn,
+    agent: agents.OwnedAgent,
+    form: SentForm,
+    *,
+    db: Database,
+    settings: Settings,
+    status: int = 200,
+) -> HTMLResponse:
+    suggested, payments = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: suggestions(tx, person, agent.did),
+            lambda tx: _settled_payments(tx, agent.did),
+        )
+    )
+    return agent_page(
+        request,
+        "agreements/complain.html",
+        person,
+        agent,
+        form,
+        status=status,
+        suggested=suggested,
+        currency=settings.settlement_currency,
+        payments=payments,
+    )
+
+
+def _settled_by(did: str, *, is_payee: bool) -> Callable[[Tx], Awaitable[Sequence[commerce.Token]]]:
+    """A reading of the newest settled tokens of one side."""
+    return lambda tx: commerce.list_tokens(tx, did, is_payee=is_payee, status="settled", limit=TOKENS_OFFERED)
+
+
+async def _settled_payments(tx: Tx, did: str) -> list[tuple[commerce.Token, str, str | None]]:
+    """The newest settled tokens that an agent authorized or was paid by, each with the other party and its name, where that is known."""
+    sides = await read_together(tx, *(_settled_by(did, is_payee=is_payee) for is_payee in (False, True)))
+    tokens = [token for side in sides for token in side]
+    tokens.sort(key=lambda token: token.created_at, reverse=True)
+    others = [token.payee if token.caller == did else token.caller for token in tokens]
+    names = await catalogue.names_by_did(tx, list(dict.fromkeys(others))) if others else {}
+    return [(token, other, names.get(other)) for token, other in zip(tokens, others, strict=True)]
 
 
 def _complaint(form: SentForm) -> dict[str, Any]:

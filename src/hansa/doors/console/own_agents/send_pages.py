@@ -16,8 +16,9 @@ from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents
 
 from .acting import act_as, approve_first, awaiting_page
+from .approved import form_that_pays
 from .pages import ACTS, READS, MyDid, address_of, agent_page, own_agent
-from .picker import form_with_suggestions, with_dids
+from .picker import with_dids
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -34,14 +35,14 @@ FIELD_OF_CODE = {
     "BELOW_MIN_AMOUNT_OUT": "min_amount_out",
 }
 
-_form = partial(form_with_suggestions, template="wallet/send.html")
+_form = partial(form_that_pays, payee="receiver", template="wallet/send.html")
 
 
 @router.get("/account/agents/{did}/wallet/send", dependencies=READS)
 async def show_send(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
-    """The form; `receiver`, `amount` and `memo` in the address fill it in."""
+    """The form; `receiver`, `amount` and `memo` in the address fill it in, or the `approval` of a payment."""
     agent = await own_agent(db, person, did)
     named = ("receiver", "amount", "memo", "min_amount_out")
     form = SentForm([(name, request.query_params.get(name, "")[:QUERY_MAX]) for name in named])
