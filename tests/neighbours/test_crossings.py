@@ -59,6 +59,18 @@ async def test_the_amount_leaves_whole_and_the_receivers_registry_keeps_the_bord
         assert (supply["status"], supply["delta"]) == ("OK", "0"), supply
 
 
+async def test_a_transfer_is_found_by_its_id_at_both_registries(pair: Neighbours):
+    alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
+    sent = (await across(alice, bob.did, "10")).json()
+    await settle(pair.a, pair.b)
+    for party in (alice, bob):
+        found = await party.registry.http.get("/find", params={"q": sent["transfer_id"]})
+        listed = (await party.registry.get("/teg/transactions", headers=party.headers)).json()["items"]
+        assert found.status_code == 303, found.text
+        assert found.headers["location"] == f"/transactions/{listed[0]['transaction_id']}"
+        assert (await party.registry.http.get(found.headers["location"])).status_code == 200
+
+
 async def test_send_finds_the_route_to_another_registry_and_a_dry_run_moves_nothing(pair: Neighbours):
     alice, bob = await pair.a.registry.agent(), await pair.b.registry.agent()
     body = {"receiver_did": bob.did, "amount": "10"}

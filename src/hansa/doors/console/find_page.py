@@ -52,6 +52,7 @@ KINDS = {
 }
 
 _NUMBER = re.compile(r"(?:(?P<kind>[a-z]+)[\s:#-]*|#)?(?P<number>[0-9]{1,18})", re.ASCII | re.IGNORECASE)
+_CODE = re.compile(r"[A-Z][A-Z0-9_]{2,79}|[a-z]+(?:_[a-z]+)+")
 _HANDLE = re.compile(r"[^\s/]{1,100}/[^\s/]{1,100}")
 
 
@@ -106,7 +107,7 @@ async def _named(
     text: str,
 ) -> list[Found]:
     """The things that a text names: a code, a handle, a UUID, a request, a peer, or the one agent with this name."""
-    if text in every_refusal():
+    if _CODE.fullmatch(text) and text in every_refusal():
         return [Found(f"Error {text}", f"/docs/problems/{quote(text)}")]
     if text in PUBLIC_TYPES:
         return [Found(f"Events {text}", events_address(type=text))]
