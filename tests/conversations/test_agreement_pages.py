@@ -405,3 +405,22 @@ async def test_a_link_to_a_contract_is_made_after_its_effect_and_read_by_anyone(
     assert (await anyone.open(f"/contracts/{number}")).status_code == 404
     read = await anyone.open(link.removeprefix(registry.settings.base_url))
     assert (read.status_code, "Ten pages." in read.text) == (200, True)
+
+
+async def test_a_dispute_names_its_payment_token_by_a_choice(sides):
+    contractor, provider = sides
+    page = contractor.path("disputes/new")
+    assert 'name="token_id"' not in (await contractor.browser.open(page)).text
+    registry, headers = contractor.browser.registry, {**contractor.agent.headers, "Prefer": "wait=10"}
+    order = {"target_agent_did": provider.agent.did, "amount": "2.5"}
+    token = (await registry.post("/a2a-payment/authorize", json=order, headers=headers)).json()
+    settled = await registry.post("/a2a-payment/settle", json={"token": token["token"]}, headers=headers)
+    assert settled.json()["status"] == "settled", settled.text
+    for side, words in ((contractor, "2.5 AVT to Provider"), (provider, "2.5 AVT from Contractor")):
+        text = (await side.browser.open(side.path("disputes/new"))).text
+        assert f'<option value="{token["token_id"]}">{words}, 20' in text
+    filed = await contractor.browser.open(f"{page}?token_id={token['token_id']}")
+    assert f'<option value="{token["token_id"]}" selected>' in filed.text
+    fields = {"defendant_did": provider.agent.did, "reason_code": "OTHER", "description": "Not delivered."}
+    filed = await contractor.browser.send(contractor.path("disputes"), **fields)
+    assert (filed.status_code, token["token_id"] in filed.text) == (200, True), filed.text
