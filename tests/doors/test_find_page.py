@@ -187,3 +187,23 @@ async def test_every_page_has_the_search_in_its_header(registry: TestRegistry):
     browser = await browser_of(registry)
     for path in ("/", "/events", "/account", "/guides"):
         assert 'action="/find"' in (await browser.open(path)).text, path
+
+
+async def test_a_public_organization_is_found_by_everybody_and_a_private_one_by_its_members(
+    registry: TestRegistry,
+):
+    owner = await registry.developer()
+    made = {}
+    for slug, visibility in (("harbour", "public"), ("cellar", "private")):
+        body = {"name": slug.capitalize(), "slug": slug, "visibility": visibility}
+        answer = await registry.post("/organizations", json=body, headers=owner.headers)
+        assert answer.status_code == 201, answer.text
+        made[slug] = answer.json()["id"]
+    browser, stranger = await browser_of(registry, owner), await browser_of(registry)
+    for slug, organization_id in made.items():
+        for text in (f"organization {slug}", organization_id):
+            found = await browser.http.get("/find", params={"q": text})
+            assert found.headers["location"] == f"/account/organizations/{slug}"
+            assert (await browser.open(found.headers["location"])).status_code == 200
+            seen = (await stranger.http.get("/find", params={"q": text})).headers.get("location")
+            assert (seen == f"/organizations/{slug}") is (slug == "harbour"), (text, seen)

@@ -1,7 +1,7 @@
 """Things that a UUID names, and the calls that an id of a request or an idempotency key names.
 
 The public has agents, events, licences, transfers between registries and receipts. A person also finds what belongs to own agents: approvals,
-payment tokens, capabilities and sagas of the bridge.
+payment tokens, capabilities, sagas of the bridge, private organizations.
 """
 
 from urllib.parse import urlencode
@@ -14,7 +14,17 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
-from hansa.rooms import agents, catalogue, commerce, federation, journal, ledger, people, transfers
+from hansa.rooms import (
+    agents,
+    catalogue,
+    commerce,
+    federation,
+    journal,
+    ledger,
+    organizations,
+    people,
+    transfers,
+)
 
 # Page below that of an own agent, by its name in words.
 PAGES = {"Saga": "wallet/bridge/{}", "Capability": "capabilities", "Payment token": "wallet/tokens"}
@@ -33,7 +43,7 @@ async def with_uuid(tx: Tx, settings: Settings, person: Developer | None, text: 
         uuid = UUID(text)
     except ValueError:
         return []
-    found = await _public(tx, settings, uuid)
+    found = await _public(tx, settings, uuid) + await of_organization(tx, person, str(uuid))
     if person is not None:
         found += await _own(tx, person, uuid)
     return found or [Found(f"Payment {uuid}", f"/pay/{uuid}")]
@@ -48,6 +58,17 @@ async def calls_with(runtime: Runtime, person: Developer, text: str) -> list[Fou
         lambda tx: people.calls_of(tx, person.id, named=text, limit=1, offset=0)
     )
     return [Found(f"Request {text}", f"/account/requests?{urlencode({'route': text})}")] if calls else []
+
+
+async def of_organization(tx: Tx, person: Developer | None, key: str) -> list[Found]:
+    """The organization with this id or short name: its pages for a member, else the profile of a public one."""
+    try:
+        shown = await organizations.profile_of(tx, key, person.id if person else None)
+    except organizations.OrganizationUnknown:
+        return []
+    one = shown.organization
+    root = "/organizations" if one.role is None else "/account/organizations"
+    return [Found(one.name, f"{root}/{one.slug}")]
 
 
 async def _public(tx: Tx, settings: Settings, uuid: UUID) -> list[Found]:

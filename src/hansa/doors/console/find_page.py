@@ -16,7 +16,7 @@ from hansa.doors.console.access.pages import FORM_HEADERS
 from hansa.doors.console.agent_page import path_of
 from hansa.doors.console.event_lines import events_address
 from hansa.doors.console.event_pages import PUBLIC_TYPES
-from hansa.doors.console.find_by_id import Found, calls_with, with_uuid
+from hansa.doors.console.find_by_id import Found, calls_with, of_organization, with_uuid
 from hansa.doors.console.identity import system_name
 from hansa.doors.console.navigation import ENFORCEMENT
 from hansa.doors.console.rendering import page
@@ -53,6 +53,7 @@ KINDS = {
 
 _NUMBER = re.compile(r"(?:(?P<kind>[a-z]+)[\s:#-]*|#)?(?P<number>[0-9]{1,18})", re.ASCII | re.IGNORECASE)
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{2,79}|[a-z]+(?:_[a-z]+)+")
+_ORGANIZATION = re.compile(r"organization[\s:]+(?P<slug>[a-z0-9-]{2,39})", re.ASCII)
 _HANDLE = re.compile(r"[^\s/]{1,100}/[^\s/]{1,100}")
 
 
@@ -107,10 +108,10 @@ async def _named(
     text: str,
 ) -> list[Found]:
     """The things that a text names: a code, a handle, a UUID, a request, a peer, or the one agent with this name."""
-    if _CODE.fullmatch(text) and text in every_refusal():
-        return [Found(f"Error {text}", f"/docs/problems/{quote(text)}")]
-    if text in PUBLIC_TYPES:
-        return [Found(f"Events {text}", events_address(type=text))]
+    if found := _published(text):
+        return found
+    if organization := _ORGANIZATION.fullmatch(text):
+        return await db.read(lambda tx: of_organization(tx, person, organization["slug"]))
     if found := await db.read(lambda tx: _with_handle(tx, text)):
         return found
     if person is not None and (found := await calls_with(runtime_of(request), person, text)):
@@ -118,6 +119,13 @@ async def _named(
     if found := await db.read(lambda tx: with_uuid(tx, settings, person, text)):
         return found
     return await db.read(lambda tx: _of_federation(tx, text)) or await _called(searcher, db, text)
+
+
+def _published(text: str) -> list[Found]:
+    """The page of an error code, or the events of a type."""
+    if _CODE.fullmatch(text) and text in every_refusal():
+        return [Found(f"Error {text}", f"/docs/problems/{quote(text)}")]
+    return [Found(f"Events {text}", events_address(type=text))] if text in PUBLIC_TYPES else []
 
 
 async def _numbered(
