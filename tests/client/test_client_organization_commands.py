@@ -1,5 +1,6 @@
 """`hansa-client org` and `treasury`, as their user types them."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,73 @@ async def test_an_owner_is_appointed_by_an_administrator_alone(at: Typed, regist
     guild = await found(registry)
     refused = await at.run("org", "appoint", guild.slug, "1", "--reason", "Lost.", code=1)
     assert "AREA_MISSING" in refused
+
+
+async def test_a_treasury_pays_and_work_is_awarded(at: Typed, registry: TestRegistry, tmp_path: Path):
+    made = await at.json("org", "create", "guild", "--name", "Guild")
+    await at.run("agent", "create", "--name", "Payer")
+    await at.run("send", made["treasury_did"], "60")
+    payee = await registry.agent(name="Payee")
+    paid = await at.run("treasury", "pay", "guild", payee.did, "2", "--note", "July")
+    assert "  payment  EXECUTED\n" in paid
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"per_day_max": "50"}')
+    assert await at.run("treasury", "rules", "guild", str(rules)) == "guild  0 tiers of approvals\n"
+    shown = await at.run("treasury", "show", "guild")
+    assert "spent today 2\nat most 50 a day\n" in shown
+    assert "  sent  2\n" in await at.run("treasury", "transactions", "guild")
+    await at.run("org", "create-team", "guild", "editors", "--grant", "read")
+    budget = (
+        await at.json(
+            "treasury", "create-budget", "guild", "Travel", "9", "--period", "once", "--team", "editors"
+        )
+    )["budget_id"]
+    changed = await at.run("treasury", "change-budget", "guild", budget, "--amount", "5")
+    assert changed.startswith(f"{budget}  Travel  5 of 5  once  team ")
+    assert await at.run("treasury", "budgets", "guild") == changed
+    assert await at.run("treasury", "delete-budget", "guild", budget) == f"{budget}  deleted\n"
+    drawer = await at.json("agent", "create", "--name", "Drawer", "--org", "guild")
+    await at.run(
+        "treasury",
+        "create-budget",
+        "guild",
+        "Calls",
+        "3",
+        "--period",
+        "month",
+        "--agent",
+        drawer["agent_did"],
+    )
+    assert await at.run("treasury", "draw", "1", "--agent", "Drawer") == "1  left 2\n"
+    assert await at.run("treasury", "contracts", "guild") == "No contracts.\n"
+    offer = ["work", "offer", "guild", "--title", "Manual", "--spec", "Translate.", "--criteria", "French."]
+    until = (datetime.now(UTC) + timedelta(days=20)).date().isoformat()
+    orders = [
+        (await at.json(*offer, "--amount", "10", "--bids-until", until, "--skill", "french"))["id"]
+        for _ in range(2)
+    ]
+    listed = await at.run("work", "list", "--skill", "french")
+    assert all(f"{number}  OPEN  10  guild  Manual\n" in listed for number in orders)
+    assert await at.run("work", "bids", orders[0]) == "No bids.\n"
+    assert "CANCELLED" in await at.run("work", "cancel", "guild", orders[1])
+    related = await at.run("work", "bid", orders[0], "8", "--days", "5", "--agent", "Payer", code=1)
+    assert "RELATED_PARTY" in related
+    answer = await registry.post(
+        f"/work-orders/{orders[0]}/bids", json={"price": "8", "eta_seconds": 86400}, headers=payee.headers
+    )
+    bid = answer.json()["bid_id"]
+    assert await at.run("work", "bids", orders[0]) == f"{bid}  live  8  {payee.did}\n"
+    assert "  award  EXECUTED\n" in await at.run("work", "award", "guild", orders[0], bid)
+    assert "AWARDED" in await at.run("work", "show", orders[0])
+    (contract,) = (await at.json("treasury", "contracts", "guild"))["items"]
+    number = str(contract["id"])
+    for _ in range(2):
+        submitted = await registry.post(f"/contracts/{number}/submit", json={}, headers=payee.headers)
+        assert submitted.status_code == 200, submitted.text
+        if _ == 0:
+            returned = await at.run("treasury", "request-changes", "guild", number, "--note", "Page 3.")
+            assert returned == f"{number}  ACCEPTED  8 AVT  Manual\n"
+    approved = await at.run("treasury", "approve-contract", "guild", number)
+    assert approved == f"{number}  COMPLETED  8 AVT  Manual\n"
+    assert "WRONG_STATE" in await at.run("treasury", "reject-contract", "guild", number, code=1)
+    assert "WRONG_STATE" in await at.run("treasury", "cancel-contract", "guild", number, code=1)

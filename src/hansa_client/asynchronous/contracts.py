@@ -29,15 +29,7 @@ class AsyncContracts:
 
     async def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
         """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        bond = proposal.provider_bond_min
-        body = msgspec.to_builtins(proposal) | {
-            "amount": amount_text(proposal.amount),
-            "provider_bond_min": None if bond is None else amount_text(bond),
-            "milestones": [
-                msgspec.to_builtins(one) | {"amount": amount_text(one.amount)} for one in proposal.milestones
-            ],
-        }
-        return await self._sent("", body, key)
+        return await self._sent("", proposal_body(proposal), key)
 
     async def accept(self, contract_id: int, *, key: str | None = None) -> Contract:
         """Accept as the provider; of an open proposal the first agent that accepts is it.
@@ -166,3 +158,16 @@ class AsyncContracts:
     async def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
         call = Call("POST", f"{PREFIX}{path}", json=body, key=new_key() if key is None else key)
         return await self._transport.answer(call, Contract, self._agent)
+
+
+def proposal_body(proposal: Proposal) -> dict[str, Any]:
+    """The proposal as the registry takes it."""
+    bond = proposal.provider_bond_min
+    body: dict[str, Any] = msgspec.to_builtins(proposal) | {
+        "amount": amount_text(proposal.amount),
+        "provider_bond_min": None if bond is None else amount_text(bond),
+        "milestones": [
+            msgspec.to_builtins(one) | {"amount": amount_text(one.amount)} for one in proposal.milestones
+        ],
+    }
+    return body

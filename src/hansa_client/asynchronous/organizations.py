@@ -4,7 +4,7 @@ Each act that makes something is one intent: all its attempts carry one Idempote
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from hansa_client.calls import Call, new_key
@@ -30,6 +30,8 @@ from hansa_client.records.record import Page
 
 from .session import AsyncSession
 from .transport import AsyncTransport, read_success
+
+T = TypeVar("T")
 
 PREFIX = "/api/v1/organizations"
 ACCEPTED = 202
@@ -103,13 +105,15 @@ class AsyncOrganizations:
     ) -> ChangedMember | OrganizationRequest:
         """Give a member another role; a request where other owners must agree. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         path = f"{path_of(organization)}/members/{developer_id}"
-        return await self._changed(Call("PATCH", path, json={"role": role}))
+        call = Call("PATCH", path, json={"role": role})
+        return await done_or_asked(self._transport, call, ChangedMember, self._developer)
 
     async def remove_member(
         self, organization: str, developer_id: int
     ) -> ChangedMember | OrganizationRequest:
         """End a membership, also the own one; a request where other owners must agree. Raises: Conflict, Forbidden, NotFound."""
-        return await self._changed(Call("DELETE", f"{path_of(organization)}/members/{developer_id}"))
+        call = Call("DELETE", f"{path_of(organization)}/members/{developer_id}")
+        return await done_or_asked(self._transport, call, ChangedMember, self._developer)
 
     async def invite(
         self,
@@ -119,11 +123,14 @@ class AsyncOrganizations:
         role: Role = "member",
         team_ids: Sequence[str] = (),
         key: str | None = None,
-    ) -> SentInvitation:
-        """Mail an invitation, as an admin. Raises: Conflict, Forbidden, NotFound, TooManyRequests, OutcomeUnknown."""
+    ) -> SentInvitation | OrganizationRequest:
+        """Mail an invitation, as an admin; a request where it gives a right to approve.
+
+        Raises: Conflict, Forbidden, NotFound, TooManyRequests, OutcomeUnknown.
+        """
         body = {"email": email, "role": role, "team_ids": [*team_ids]}
         call = _post(f"{path_of(organization)}/invitations", body, key)
-        return await self._transport.answer(call, SentInvitation, self._developer)
+        return await done_or_asked(self._transport, call, SentInvitation, self._developer)
 
     async def invitations(
         self, organization: str, *, limit: int = 50, offset: int = 0
@@ -176,9 +183,13 @@ class AsyncOrganizations:
             Call("DELETE", _team(organization, team)), Deletion, self._developer
         )
 
-    async def add_to_team(self, organization: str, team: str, developer_id: int) -> None:
-        """Give a member a place in a team, as an admin. Raises: Forbidden, NotFound."""
-        await self._place("PUT", f"{_team(organization, team)}/members/{developer_id}")
+    async def add_to_team(
+        self, organization: str, team: str, developer_id: int
+    ) -> OrganizationRequest | None:
+        """Give a member a place in a team, as an admin; a request where it gives a right to approve. Raises: Forbidden, NotFound."""
+        call = Call("PUT", f"{_team(organization, team)}/members/{developer_id}")
+        placed = await done_or_asked(self._transport, call, dict[str, Any], self._developer)
+        return placed if isinstance(placed, OrganizationRequest) else None
 
     async def remove_from_team(self, organization: str, team: str, developer_id: int) -> None:
         """Take the place of a member in a team away, as an admin. Raises: Forbidden, NotFound."""
@@ -225,14 +236,18 @@ class AsyncOrganizations:
         call = _post(path, {"developer_id": developer_id, "reason": reason}, key)
         return await self._transport.answer(call, OwnerAppointment, self._developer)
 
-    async def _changed(self, call: Call) -> ChangedMember | OrganizationRequest:
-        answer = await self._transport.response(call, self._developer)
-        if answer.status == ACCEPTED:
-            return read_success(call, answer, OrganizationRequest)
-        return read_success(call, answer, ChangedMember)
-
     async def _place(self, method: str, path: str) -> None:
         await self._transport.response(Call(method, path), self._developer)
+
+
+async def done_or_asked(
+    transport: AsyncTransport, call: Call, shape: type[T], developer: AsyncSession
+) -> T | OrganizationRequest:
+    """The answer of an act that is done, or the request that others must approve first."""
+    answer = await transport.response(call, developer)
+    if answer.status == ACCEPTED:
+        return read_success(call, answer, OrganizationRequest)
+    return read_success(call, answer, shape)
 
 
 def path_of(organization: str) -> str:

@@ -31,6 +31,7 @@ from .transport import AsyncTransport
 from .treasury import AsyncTreasury
 from .wallets import AsyncWallets
 from .webhooks import AsyncWebhooks
+from .work_orders import AsyncWorkOrders
 
 TIMEOUT_SECONDS = 30.0
 
@@ -63,6 +64,7 @@ class AsyncRegistry:
         self._login = login
         self.agents = AsyncAgents(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
+        self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)
         self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)

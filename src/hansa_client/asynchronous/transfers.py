@@ -21,6 +21,7 @@ from hansa_client.records.ledger import (
     TransferredMany,
 )
 from hansa_client.records.record import Page
+from hansa_client.records.treasury import TreasuryDraw
 
 from .session import AsyncSession
 from .transport import AsyncTransport, read_success
@@ -115,6 +116,15 @@ class AsyncTransfers:
         query = {"limit": limit, "next": next_page, "direction": direction}
         call = Call("GET", "/api/v1/teg/transactions", query=query)
         return await self._transport.answer(call, Page[StatementLine], self._agent)
+
+    async def draw(self, amount: Amount, *, key: str | None = None) -> TreasuryDraw:
+        """Draw units from the budget that the agent has at the treasury of its organization.
+
+        Raises: InsufficientBalance, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        return await self._moved(
+            "/api/v1/organizations/treasury/draw", {"amount": amount_text(amount)}, TreasuryDraw, key
+        )
 
     async def fees(self) -> FeeConfig:
         """The formula of the transfer fee."""

@@ -83,8 +83,14 @@ def invite(
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Invite an address by mail, as an admin; a pending invitation of the address ends."""
+    """Invite an address by mail, as an admin; a pending invitation of the address ends.
+
+    It becomes a request where others must agree.
+    """
+    from hansa_client.records.organizations import SentInvitation
+
     from .opening import as_developer, show
+    from .treasury import show_request
 
     with as_developer(profile) as (registry, _):
         known = {one.slug: one.id for one in registry.organizations.teams(organization).items if team}
@@ -93,8 +99,11 @@ def invite(
         sent = registry.organizations.invite(
             organization, email, role=role, team_ids=[known[one] for one in team or ()], key=key
         )
-        until = sent.expires_at.isoformat(timespec="seconds")
-        show(f"{sent.invitation_id}  {email}  good until {until}", sent, as_json=as_json)
+        if isinstance(sent, SentInvitation):
+            until = sent.expires_at.isoformat(timespec="seconds")
+            show(f"{sent.invitation_id}  {email}  good until {until}", sent, as_json=as_json)
+        else:
+            show_request(sent, as_json=as_json)
 
 
 @app.command("invitations", epilog=examples("hansa-client org invitations guild"))

@@ -90,12 +90,16 @@ def add_member(
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a member a place in a team, as an admin."""
+    """Give a member a place in a team, as an admin; it becomes a request where others must agree."""
     from .opening import as_developer
+    from .treasury import show_request
 
     with as_developer(profile) as (registry, _):
-        registry.organizations.add_to_team(organization, team, developer)
-        _show_place(team, f"developer:{developer}", is_held=True, as_json=as_json)
+        asked = registry.organizations.add_to_team(organization, team, developer)
+        if asked is None:
+            _show_place(team, f"developer:{developer}", is_held=True, as_json=as_json)
+        else:
+            show_request(asked, as_json=as_json)
 
 
 @app.command("remove-member", epilog=examples("hansa-client org remove-member guild editors 7"))

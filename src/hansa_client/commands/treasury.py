@@ -1,17 +1,219 @@
-"""`treasury`: requests of an organization."""
+"""`treasury`: payments, rules and budgets of an organization, and its requests."""
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AsJson, Key, Limit, OrganizationName, ProfileName, examples
+from .options import AgentName, AsJson, Key, Limit, OrganizationName, ProfileName, examples
 
 if TYPE_CHECKING:
+    from hansa_client.records.contracts import Contract
     from hansa_client.records.organizations import OrganizationRequest
+    from hansa_client.records.treasury import TreasuryBudget
 
-app = typer.Typer(help="Read and decide the requests of an organization.", no_args_is_help=True)
+app = typer.Typer(
+    help="Pay from the treasury of an organization, and decide its requests.", no_args_is_help=True
+)
 
+ContractId = Annotated[
+    int, typer.Argument(min=1, help="Id of the contract, as `treasury contracts` shows it.")
+]
+BudgetId = Annotated[str, typer.Argument(help="Id of the budget, as `treasury budgets` shows it.")]
 RequestId = Annotated[str, typer.Argument(help="Id of the request, as `treasury requests` shows it.")]
+
+
+@app.command("show", epilog=examples("hansa-client treasury show guild"))
+def show_treasury(
+    organization: OrganizationName, *, profile: ProfileName = None, as_json: AsJson = False
+) -> None:
+    """Show the balances, the rules and the budgets of a treasury."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        found = registry.treasury(organization).read()
+        rules, held = found.rules, found.balances
+        lines = [
+            found.did,
+            f"liquid {held.liquid:f}  staked {held.staked:f}  escrow {held.escrow:f}  spent today {found.spent_today:f}",
+            *(f"over {one.over:f}  {one.approvals} approvals of {one.by}" for one in rules.tiers),
+            *(f"at most {most:f} a day" for most in [rules.per_day_max] if most is not None),
+            *map(_budget_line, found.budgets),
+        ]
+        show("\n".join(lines), found, as_json=as_json)
+
+
+@app.command("transactions", epilog=examples("hansa-client treasury transactions guild"))
+def list_transactions(
+    organization: OrganizationName,
+    *,
+    limit: Limit = 50,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the transactions of a treasury, newest first."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        page = registry.treasury(organization).transactions(limit=limit)
+        lines = [
+            f"{one.timestamp.isoformat(timespec='seconds')}  {one.direction}  {one.amount:f}"
+            for one in page.items
+        ]
+        show("\n".join(lines) or "No transactions.", page, as_json=as_json)
+
+
+@app.command("rules", epilog=examples("hansa-client treasury rules guild rules.json"))
+def replace_rules(
+    organization: OrganizationName,
+    file: Annotated[
+        Path, typer.Argument(help="JSON file with all rules, in the form that `show --json` prints.")
+    ],
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the rules of a treasury, as an admin; it becomes a request where others must agree."""
+    from hansa_client.records.treasury import TreasuryRules
+
+    from .opening import as_developer, read_json_file, show
+
+    with as_developer(profile) as (registry, _):
+        replaced = registry.treasury(organization).replace_rules(read_json_file(file, TreasuryRules))
+        if isinstance(replaced, TreasuryRules):
+            show(f"{organization}  {len(replaced.tiers)} tiers of approvals", replaced, as_json=as_json)
+        else:
+            show_request(replaced, as_json=as_json)
+
+
+@app.command("budgets", epilog=examples("hansa-client treasury budgets guild"))
+def list_budgets(
+    organization: OrganizationName, *, profile: ProfileName = None, as_json: AsJson = False
+) -> None:
+    """List the budgets."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        page = registry.treasury(organization).budgets()
+        show("\n".join(map(_budget_line, page.items)) or "No budgets.", page, as_json=as_json)
+
+
+@app.command(
+    "create-budget",
+    epilog=examples("hansa-client treasury create-budget guild Travel 100 --period month --team editors"),
+)
+def create_budget(
+    organization: OrganizationName,
+    name: Annotated[str, typer.Argument(help="Name of the budget.")],
+    amount: Annotated[str, typer.Argument(help="Units, without fees.")],
+    *,
+    period: Annotated[Literal["month", "once"], typer.Option(help="Whether it begins anew in each month.")],
+    team: Annotated[str | None, typer.Option(help="Slug of the team that pays from it.")] = None,
+    agent: Annotated[str | None, typer.Option(help="DID of the agent that draws from it.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a budget of a team or of an agent, as an admin; it becomes a request where others must agree."""
+    from .opening import amount_of, as_developer
+
+    with as_developer(profile) as (registry, _):
+        teams = {one.slug: one.id for one in registry.organizations.teams(organization).items if team}
+        if team is not None and team not in teams:
+            raise ValueError(f"{organization} has no team {team}")
+        made = registry.treasury(organization).create_budget(
+            name, amount_of(amount), period, team_id=teams.get(team or ""), agent_did=agent, key=key
+        )
+        _show_budget(made, as_json=as_json)
+
+
+@app.command(
+    "change-budget",
+    epilog=examples(
+        "hansa-client treasury change-budget guild 5f0c1d2e-0b1a-4c3d-8e9f-001122334455 --amount 50"
+    ),
+)
+def change_budget(
+    organization: OrganizationName,
+    budget: BudgetId,
+    *,
+    name: Annotated[str | None, typer.Option(help="The new name.")] = None,
+    amount: Annotated[str | None, typer.Option(help="The new amount.")] = None,
+    period: Annotated[Literal["month", "once"] | None, typer.Option(help="The new period.")] = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a budget, which keeps what was spent, as an admin; it becomes a request where others must agree."""
+    from .opening import amount_of, as_developer
+
+    with as_developer(profile) as (registry, _):
+        changed = registry.treasury(organization).change_budget(
+            budget, name=name, amount=None if amount is None else amount_of(amount), period=period
+        )
+        _show_budget(changed, as_json=as_json)
+
+
+@app.command(
+    "delete-budget",
+    epilog=examples("hansa-client treasury delete-budget guild 5f0c1d2e-0b1a-4c3d-8e9f-001122334455"),
+)
+def delete_budget(
+    organization: OrganizationName,
+    budget: BudgetId,
+    *,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a budget, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        deleted = registry.treasury(organization).delete_budget(budget)
+        show(f"{budget}  deleted", deleted, as_json=as_json)
+
+
+@app.command(
+    "pay", epilog=examples('hansa-client treasury pay guild did:hansa:registry.example:1 5 --note "July"')
+)
+def pay(
+    organization: OrganizationName,
+    receiver: Annotated[str, typer.Argument(help="DID of an agent of any registry.")],
+    amount: Annotated[str, typer.Argument(help="Units that the receiver gets.")],
+    *,
+    message: Annotated[str | None, typer.Option(help="Text for the receiver.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Id of a budget of an own team.")] = None,
+    note: Annotated[str | None, typer.Option(help="Text for the approvers.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for a payment; below every tier and within a budget it is made at once."""
+    from hansa_client.calls import new_key
+
+    from .opening import amount_of, as_developer, under_key
+
+    with as_developer(profile) as (registry, _), under_key(once := key or new_key()):
+        asked = registry.treasury(organization).pay(
+            receiver, amount_of(amount), message=message, budget_id=budget, note=note, key=once
+        )
+        show_request(asked, as_json=as_json)
+
+
+@app.command("draw", epilog=examples("hansa-client treasury draw 5"))
+def draw(
+    amount: Annotated[str, typer.Argument(help="Units that the agent gets.")],
+    *,
+    key: Key = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw units from the budget that the agent has at the treasury of its organization."""
+    from .opening import acting, amount_of, show
+
+    with acting(profile, agent, key) as (registry, once):
+        drawn = registry.transfers.draw(amount_of(amount), key=once)
+        show(f"{drawn.amount:f}  left {drawn.budget_left:f}", drawn, as_json=as_json)
 
 
 @app.command("requests", epilog=examples("hansa-client treasury requests guild"))
@@ -122,6 +324,114 @@ def cancel(
         show_request(registry.treasury(organization).cancel(request, key=key), as_json=as_json)
 
 
+@app.command(
+    "retry", epilog=examples("hansa-client treasury retry guild 5f0c1d2e-0b1a-4c3d-8e9f-001122334455")
+)
+def retry(
+    organization: OrganizationName,
+    request: RequestId,
+    *,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry out an approved request, for example after the treasury was funded."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        show_request(registry.treasury(organization).retry(request, key=key), as_json=as_json)
+
+
+@app.command("contracts", epilog=examples("hansa-client treasury contracts guild"))
+def list_contracts(
+    organization: OrganizationName,
+    *,
+    limit: Limit = 50,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the contracts of a treasury, newest first."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        page = registry.treasury(organization).contracts(limit=limit)
+        show("\n".join(map(_contract_line, page.items)) or "No contracts.", page, as_json=as_json)
+
+
+@app.command("approve-contract", epilog=examples("hansa-client treasury approve-contract guild 17"))
+def approve_contract(
+    organization: OrganizationName,
+    contract: ContractId,
+    *,
+    milestone: Annotated[int | None, typer.Option(min=0, help="Number of the milestone.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Approve the submitted work of a contract, which pays it, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        approved = registry.treasury(organization).approve_contract(contract, milestone=milestone, key=key)
+        show(_contract_line(approved), approved, as_json=as_json)
+
+
+@app.command(
+    "request-changes", epilog=examples('hansa-client treasury request-changes guild 17 --note "Page 3."')
+)
+def request_changes(
+    organization: OrganizationName,
+    contract: ContractId,
+    *,
+    note: Annotated[str | None, typer.Option(help="What is missing.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Return the submitted work of a contract to the provider, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        returned = registry.treasury(organization).request_changes(contract, note=note, key=key)
+        show(_contract_line(returned), returned, as_json=as_json)
+
+
+@app.command("reject-contract", epilog=examples("hansa-client treasury reject-contract guild 17"))
+def mark_contract_failed(
+    organization: OrganizationName,
+    contract: ContractId,
+    *,
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Declare that a contract has failed, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        failed = registry.treasury(organization).mark_contract_failed(contract, reason=reason, key=key)
+        show(_contract_line(failed), failed, as_json=as_json)
+
+
+@app.command("cancel-contract", epilog=examples("hansa-client treasury cancel-contract guild 17"))
+def cancel_contract(
+    organization: OrganizationName,
+    contract: ContractId,
+    *,
+    reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Withdraw a proposal of a treasury that is not accepted yet, as an admin."""
+    from .opening import as_developer, show
+
+    with as_developer(profile) as (registry, _):
+        withdrawn = registry.treasury(organization).cancel_contract(contract, reason=reason, key=key)
+        show(_contract_line(withdrawn), withdrawn, as_json=as_json)
+
+
 def show_request(request: "OrganizationRequest", *, as_json: bool) -> None:
     """Print a request with its approvals, or as JSON."""
     from .opening import show
@@ -132,6 +442,28 @@ def show_request(request: "OrganizationRequest", *, as_json: bool) -> None:
         *filter(None, [request.reason]),
     ]
     show("\n".join(lines), request, as_json=as_json)
+
+
+def _budget_line(budget: "TreasuryBudget") -> str:
+    holder = budget.agent_did or f"team {budget.team_id}"
+    return (
+        f"{budget.budget_id}  {budget.name}  {budget.left:f} of {budget.amount:f}  {budget.period}  {holder}"
+    )
+
+
+def _contract_line(contract: "Contract") -> str:
+    return f"{contract.id}  {contract.status}  {contract.amount:f} {contract.currency}  {contract.title}"
+
+
+def _show_budget(made: "TreasuryBudget | OrganizationRequest", *, as_json: bool) -> None:
+    from hansa_client.records.treasury import TreasuryBudget
+
+    from .opening import show
+
+    if isinstance(made, TreasuryBudget):
+        show(_budget_line(made), made, as_json=as_json)
+    else:
+        show_request(made, as_json=as_json)
 
 
 def _line(request: "OrganizationRequest") -> str:

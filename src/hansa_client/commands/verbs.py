@@ -16,6 +16,7 @@ from . import (
     use,
     wallets,
     webhooks,
+    work,
 )
 from .options import USE
 
@@ -33,6 +34,7 @@ GROUPS = {
     "treasury": treasury.app,
     "wallet": wallets.app,
     "webhook": webhooks.app,
+    "work": work.app,
 }
 
 

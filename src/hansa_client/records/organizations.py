@@ -62,6 +62,7 @@ class OrganizationRequest(Record, frozen=True):
     expires_at: datetime
     executes_at: datetime | None = None
     reason: str | None = None
+    note: str | None = None
     result: RequestResult | None = None
 
 

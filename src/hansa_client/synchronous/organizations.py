@@ -5,7 +5,7 @@ Each act that makes something is one intent: all its attempts carry one Idempote
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from hansa_client.calls import Call, new_key
@@ -31,6 +31,8 @@ from hansa_client.records.record import Page
 
 from .session import Session
 from .transport import Transport, read_success
+
+T = TypeVar("T")
 
 PREFIX = "/api/v1/organizations"
 ACCEPTED = 202
@@ -102,11 +104,13 @@ class Organizations:
     ) -> ChangedMember | OrganizationRequest:
         """Give a member another role; a request where other owners must agree. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         path = f"{path_of(organization)}/members/{developer_id}"
-        return self._changed(Call("PATCH", path, json={"role": role}))
+        call = Call("PATCH", path, json={"role": role})
+        return done_or_asked(self._transport, call, ChangedMember, self._developer)
 
     def remove_member(self, organization: str, developer_id: int) -> ChangedMember | OrganizationRequest:
         """End a membership, also the own one; a request where other owners must agree. Raises: Conflict, Forbidden, NotFound."""
-        return self._changed(Call("DELETE", f"{path_of(organization)}/members/{developer_id}"))
+        call = Call("DELETE", f"{path_of(organization)}/members/{developer_id}")
+        return done_or_asked(self._transport, call, ChangedMember, self._developer)
 
     def invite(
         self,
@@ -116,11 +120,14 @@ class Organizations:
         role: Role = "member",
         team_ids: Sequence[str] = (),
         key: str | None = None,
-    ) -> SentInvitation:
-        """Mail an invitation, as an admin. Raises: Conflict, Forbidden, NotFound, TooManyRequests, OutcomeUnknown."""
+    ) -> SentInvitation | OrganizationRequest:
+        """Mail an invitation, as an admin; a request where it gives a right to approve.
+
+        Raises: Conflict, Forbidden, NotFound, TooManyRequests, OutcomeUnknown.
+        """
         body = {"email": email, "role": role, "team_ids": [*team_ids]}
         call = _post(f"{path_of(organization)}/invitations", body, key)
-        return self._transport.answer(call, SentInvitation, self._developer)
+        return done_or_asked(self._transport, call, SentInvitation, self._developer)
 
     def invitations(
         self, organization: str, *, limit: int = 50, offset: int = 0
@@ -169,9 +176,11 @@ class Organizations:
         """Delete a team, as an admin. Raises: Forbidden, NotFound."""
         return self._transport.answer(Call("DELETE", _team(organization, team)), Deletion, self._developer)
 
-    def add_to_team(self, organization: str, team: str, developer_id: int) -> None:
-        """Give a member a place in a team, as an admin. Raises: Forbidden, NotFound."""
-        self._place("PUT", f"{_team(organization, team)}/members/{developer_id}")
+    def add_to_team(self, organization: str, team: str, developer_id: int) -> OrganizationRequest | None:
+        """Give a member a place in a team, as an admin; a request where it gives a right to approve. Raises: Forbidden, NotFound."""
+        call = Call("PUT", f"{_team(organization, team)}/members/{developer_id}")
+        placed = done_or_asked(self._transport, call, dict[str, Any], self._developer)
+        return placed if isinstance(placed, OrganizationRequest) else None
 
     def remove_from_team(self, organization: str, team: str, developer_id: int) -> None:
         """Take the place of a member in a team away, as an admin. Raises: Forbidden, NotFound."""
@@ -216,14 +225,18 @@ class Organizations:
         call = _post(path, {"developer_id": developer_id, "reason": reason}, key)
         return self._transport.answer(call, OwnerAppointment, self._developer)
 
-    def _changed(self, call: Call) -> ChangedMember | OrganizationRequest:
-        answer = self._transport.response(call, self._developer)
-        if answer.status == ACCEPTED:
-            return read_success(call, answer, OrganizationRequest)
-        return read_success(call, answer, ChangedMember)
-
     def _place(self, method: str, path: str) -> None:
         self._transport.response(Call(method, path), self._developer)
+
+
+def done_or_asked(
+    transport: Transport, call: Call, shape: type[T], developer: Session
+) -> T | OrganizationRequest:
+    """The answer of an act that is done, or the request that others must approve first."""
+    answer = transport.response(call, developer)
+    if answer.status == ACCEPTED:
+        return read_success(call, answer, OrganizationRequest)
+    return read_success(call, answer, shape)
 
 
 def path_of(organization: str) -> str:

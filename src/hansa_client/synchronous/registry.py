@@ -32,6 +32,7 @@ from .transport import Transport
 from .treasury import Treasury
 from .wallets import Wallets
 from .webhooks import Webhooks
+from .work_orders import WorkOrders
 
 TIMEOUT_SECONDS = 30.0
 
@@ -64,6 +65,7 @@ class Registry:
         self._login = login
         self.agents = Agents(transport, login, acting)
         self.organizations = Organizations(transport, login)
+        self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)
         self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)

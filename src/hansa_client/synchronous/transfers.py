@@ -22,6 +22,7 @@ from hansa_client.records.ledger import (
     TransferredMany,
 )
 from hansa_client.records.record import Page
+from hansa_client.records.treasury import TreasuryDraw
 
 from .session import Session
 from .transport import Transport, read_success
@@ -116,6 +117,15 @@ class Transfers:
         query = {"limit": limit, "next": next_page, "direction": direction}
         call = Call("GET", "/api/v1/teg/transactions", query=query)
         return self._transport.answer(call, Page[StatementLine], self._agent)
+
+    def draw(self, amount: Amount, *, key: str | None = None) -> TreasuryDraw:
+        """Draw units from the budget that the agent has at the treasury of its organization.
+
+        Raises: InsufficientBalance, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        return self._moved(
+            "/api/v1/organizations/treasury/draw", {"amount": amount_text(amount)}, TreasuryDraw, key
+        )
 
     def fees(self) -> FeeConfig:
         """The formula of the transfer fee."""
