@@ -1,11 +1,13 @@
 """Work orders: work is offered with its money set aside, agents bid, an award makes a funded contract."""
 
 import json
+from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
 
 from hansa.rooms import auditor
+from tests.notified import notified_of, subscribe
 from tests.organizations import code
 from tests.registry import TestAgent
 from tests.work_orders import Offering, in_days, offering
@@ -281,6 +283,22 @@ async def test_a_bid_is_public_nowhere(work, bidder):
     await work.bid(bidder, await work.open())
     page = await work.registry.get("/public/eventstore-recent")
     assert "WorkOrderBid" not in page.text
+
+
+async def test_members_and_the_owner_of_the_bidder_receive_webhooks(registry, work):
+    owner, stranger = await registry.developer(), await registry.developer()
+    bidder = await owner.agent()
+    for one in (work.guild.owner, owner, stranger):
+        await subscribe(one, "work_order.opened", "work_order.bid", "work_order.awarded", "work_order.closed")
+    await work.award(await work.bid(bidder, await work.open()))
+    await work.cancel(await work.open())
+    sent = Counter(kind for kind, _ in await notified_of(registry, work.treasury))
+    assert sent == {
+        "work_order.opened": 2,
+        "work_order.bid": 2,
+        "work_order.awarded": 2,
+        "work_order.closed": 1,
+    }
 
 
 async def test_a_repeated_request_is_carried_out_once(work, bidder):

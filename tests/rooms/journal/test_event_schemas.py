@@ -23,6 +23,7 @@ from tests.rooms.reputation.bonded import DAY, Bonded
 from tests.treasuries import ONE_OWNER, fund, pay, ruled
 from tests.treasuries import act as decide
 from tests.wallets import TestWallet
+from tests.work_orders import offering
 
 # The conversation has no other registry; tests/neighbours and tests/conversations/test_peers.py see these.
 OF_FEDERATION = {
@@ -192,6 +193,14 @@ async def _organize(registry: TestRegistry) -> None:
     asked = [(await pay(guild, await registry.agent(), "11", admin)).json()["request_id"] for _ in range(2)]
     assert (await guild.approve(guild.owner, asked[0])).json()["status"] == "EXECUTED"
     assert (await decide(guild, guild.owner, asked[1], "reject")).json()["status"] == "REJECTED"
+    await _offer_work(registry)
+
+
+async def _offer_work(registry: TestRegistry) -> None:
+    """A work order that is awarded, and one that is cancelled."""
+    work, bidder = await offering(registry), await registry.agent()
+    assert (await work.award(await work.bid(bidder, await work.open()))).status_code == 200
+    assert (await work.cancel(await work.open())).status_code == 200
 
 
 async def _admit_and_end(registry: TestRegistry) -> None:
