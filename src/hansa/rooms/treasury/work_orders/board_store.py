@@ -13,7 +13,7 @@ from .store import COLUMNS, as_order
 
 COUNTED_MAX = 10_000
 """Orders are counted up to here, in a search up to SOUGHT_MAX."""
-SOUGHT_MAX = 2_000
+SOUGHT_MAX = 1_000
 
 _AT_PLACES = f"SELECT {COLUMNS} FROM treasury_work_order w WHERE w.seq = ANY ($1) ORDER BY w.seq DESC"  # noqa: S608
 

@@ -151,7 +151,7 @@ class WorkOrderPageOut(Page[WorkOrderOut]):
     """A page of the board."""
 
     total_is_exact: bool = Field(
-        description="False if there are more than `total_items`: orders are counted up to 10,000, and up to 2,000 in a search."
+        description="False if there are more than `total_items`: orders are counted up to 10,000, and up to 1,000 in a search."
     )
 
 
