@@ -1,7 +1,14 @@
 """Work orders under attack: related bidders, awards round the tiers, bids above the amount, two acts at the same moment."""
 
+from uuid import UUID, uuid4
+
 import pytest
 
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms import commerce
+from hansa.rooms.treasury.work_orders.bidding import bid
+from hansa.rooms.treasury.work_orders.records import NewBid
 from tests.organizations import acting_as, code
 from tests.registry import at_once
 from tests.treasuries import ONE_OWNER, ruled
@@ -52,6 +59,27 @@ async def test_a_bidder_who_becomes_related_does_not_win(registry, work):
     assert await status_of(work, bid) == "live"
     assert (await work.read(order))["status"] == "OPEN"
     assert await work.held() == ("39.95", "10.05")
+
+
+async def test_an_agent_of_another_registry_does_not_bid(registry, work):
+    order = await work.open()
+    foreign = Agent(f"did:hansa:elsewhere.example:{uuid4()}", 1, ("client",), frozenset(), is_governed=False)
+
+    async def admits(*_):
+        return True
+
+    with pytest.raises(commerce.FundedAcross):
+        await registry.database.transaction(
+            lambda tx: bid(
+                tx,
+                foreign,
+                UUID(order["id"]),
+                NewBid(parse_amount("8"), 60, ""),
+                settings=registry.settings,
+                bond_admits=admits,
+            )
+        )
+    assert (await work.read(order))["bid_count"] == 0
 
 
 async def test_a_suspended_bidder_does_not_win(registry, work):

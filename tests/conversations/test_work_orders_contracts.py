@@ -130,7 +130,8 @@ async def test_an_admin_files_a_dispute_and_adds_evidence(registry, work):
         {"transaction_id": "tx-1"},
         {"token_id": str(uuid4())},
     ):
-        assert (await work.act(contract_id, "dispute", admin, **complaint, **other)).status_code == 422
+        refused = await work.act(contract_id, "dispute", admin, **complaint, **other)
+        assert code(refused) == (409, "OTHER_SUBJECT")
     filed = await work.act(contract_id, "dispute", admin, **complaint)
     assert filed.status_code == 201, filed.text
     dispute = filed.json()

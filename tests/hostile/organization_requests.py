@@ -43,6 +43,14 @@ async def organization(stage: "Stage") -> str:
     await _run(
         stage, "UPDATE organizations_organization SET status = 'active' WHERE id = $1::text::uuid", found
     )
+    for statement in (
+        "UPDATE agents_agent SET status = 'active' WHERE organization_id = $1::text::uuid AND status = 'suspended'",
+        (
+            "UPDATE ledger_account SET status = 'active' WHERE did ="
+            " (SELECT treasury_did FROM organizations_organization WHERE id = $1::text::uuid)"
+        ),
+    ):
+        await _run(stage, statement, found)
     await _run(
         stage,
         "UPDATE agents_agent SET organization_id = NULL WHERE organization_id = $1::text::uuid AND kind = 'agent'",

@@ -13,7 +13,7 @@ from tests.registry import TestAgent, TestDeveloper
 if TYPE_CHECKING:
     from tests.hostile.well_formed import Stage
 
-AMOUNT, PRICE = "0.0002", "0.0001"
+AMOUNT, PRICE = "100", "0.0001"
 SHA256 = "0" * 64
 
 
@@ -44,7 +44,9 @@ async def _funded(stage: "Stage", organization_id: str) -> None:
             "SELECT treasury_did FROM organizations_organization WHERE id = $1::text::uuid", organization_id
         )
         number = await tx.fetchval("SELECT count(*) FROM ledger_transaction")
-        return await ledger.grant(tx, payee=did, amount=parse_amount("20"), ref=f"staged {number}", book=book)
+        return await ledger.grant(
+            tx, payee=did, amount=parse_amount("150"), ref=f"staged {number}", book=book
+        )
 
     assert await stage.registry.database.transaction(grant)
 

@@ -218,6 +218,18 @@ BODIES: dict[str, Any] = {
         "funded": True,
     },
     "SubmissionIn": {"deliverable": DELIVERABLE},
+    "WorkOrderIn": {
+        "title": "Translate a manual",
+        "spec": "German to English, 40 pages.",
+        "acceptance_criteria": "Every page is translated.",
+        "amount": "100",
+        "milestones": [{"title": "Draft", "amount": "40"}, {"title": "Final text", "amount": "60"}],
+        "skills": ["translation"],
+        "bids_until": "2026-12-08T12:00:00Z",
+        "submit_days": 14,
+        "review_days": 7,
+        "auto_approve": True,
+    },
     "DisputeIn": {
         "defendant_did": PAYEE,
         "contract_id": 7,

@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
-from hansa.foundation.values.errors import Conflict, Invalid
+from hansa.foundation.values.errors import Conflict
 from hansa.rooms import commerce, organizations
 
 Done = TypeVar("Done")
@@ -21,6 +21,14 @@ class PaymentNeedsRequest(Conflict):
 
     code = "PAYMENT_NEEDS_REQUEST"
     sentence = "The contract is not funded; a payment of it needs a request of the treasury."
+
+
+class OtherSubject(Conflict):
+    """The body names another subject of the dispute than the path."""
+
+    code = "OTHER_SUBJECT"
+    sentence = "The dispute is about the contract in the path; the body names something else."
+    remedy = "Leave contract_id, token_id and transaction_id out of the body."
 
 
 class Act(msgspec.Struct, Generic[Done], frozen=True):
@@ -109,11 +117,10 @@ def approve(contract_id: int, approval: commerce.ContractApproval, runtime: Runt
 
 
 def dispute(contract_id: int, body: commerce.DisputeIn, settings: Settings) -> DisputeAct:
-    """File a dispute about a contract. Raises: Invalid, where the body names another subject."""
-    if body.token_id is not None or body.transaction_id is not None:
-        raise Invalid("The dispute is about the contract in the path.", field="contract_id")
-    if body.contract_id not in {None, contract_id}:
-        raise Invalid("contract_id is not the contract in the path.", field="contract_id")
+    """File a dispute about a contract. Raises: OtherSubject."""
+    named = (body.contract_id, body.token_id, body.transaction_id)
+    if any(one not in {None, contract_id} for one in named):
+        raise OtherSubject
 
     async def filed(tx: Tx, agent: Agent) -> commerce.Dispute:
         complaint = replace(body.filed_by(agent.did), contract_id=contract_id)

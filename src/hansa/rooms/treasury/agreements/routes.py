@@ -174,7 +174,7 @@ async def mark_contract_of_organization_failed(
     "/contracts/{contract_id}/dispute",
     status_code=201,
     response_model=commerce.DisputeOut,
-    responses=problems(*_ACTING, *commerce.DISPUTE_REFUSALS, Forbidden),
+    responses=problems(*_ACTING, acts.OtherSubject, *commerce.DISPUTE_REFUSALS, Forbidden),
 )
 async def dispute_contract_as_organization(
     organization_id: Key,
