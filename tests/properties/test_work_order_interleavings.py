@@ -1,4 +1,4 @@
-"""Two acts on one work order that meet, in every order of their statements: units, bids and contract agree afterwards."""
+"""Two acts on one work order that meet, in every order of their statements or in many: units, bids and contract agree afterwards."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ Judge: TypeAlias = Callable[[Outcomes], Awaitable[None]]
 _numbers = count(1)
 
 EVERY_ORDER = by_tier(False, True, True)
-ORDERS = 8
+ORDERS = by_tier(8, 100, 1_000)
 AMOUNT, FEE, PRICE = parse_amount("10"), parse_amount("0.05"), parse_amount("8")
 HOLDING = parse_amount("50")
 
@@ -350,6 +350,10 @@ MEETINGS = {
 }
 
 
+# The two sides wait for each other late, so that their statements have hundreds of thousands of orders.
+MANY_ORDERS = {"an award before its bidder is suspended or not at all"}
+
+
 async def new_scene(registry: TestRegistry) -> Scene:
     """An organization with an order, a second admin, and two agents of a developer who is no member."""
     founder, admin = [await person(registry) for _ in range(2)]
@@ -380,7 +384,7 @@ async def test_in_every_order_of_two_acts_on_a_work_order_units_bids_and_contrac
         sides, judge = await MEETINGS[name](await new_scene(registry))
         await judge(await director.play(sides, choose))
 
-    if EVERY_ORDER:
+    if EVERY_ORDER and name not in MANY_ORDERS:
         assert await in_every_order(play) > 1
     else:
         await in_some_orders(play, count=ORDERS, seed=printed_seed())
