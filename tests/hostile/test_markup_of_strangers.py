@@ -31,6 +31,7 @@ PUBLIC = (
         "/federation",
         "/supply",
         "/swaps",
+        "/work",
         "/status",
         "/verify",
         "/proofs",
@@ -52,7 +53,18 @@ OWN = (
     *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
     *("/history", "/contracts/open", "/wallet/quotes", "/wallet/bridge", "/wallet/x402", "/wallet/proof"),
 )
-OF_ORGANIZATION = ("", "/members", "/teams", "/agents", "/treasury", "/audit", "/settings")
+OF_ORGANIZATION = (
+    *("", "/members", "/teams", "/agents", "/audit", "/settings"),
+    *(
+        "/treasury",
+        "/treasury/requests",
+        "/treasury/rules",
+        "/treasury/pay",
+        "/treasury/budgets/new",
+        "/work",
+        "/work/new",
+    ),
+)
 # Pages with a number of their own, as lists link them.
 FOUND = re.compile(r'href="(/(?:events|transactions|administration/developers)/[^"?]+)"')
 FILES = (".csv", ".json", ".txt")
@@ -260,8 +272,31 @@ async def pages_of_an_organization(strangers: Strangers) -> list[str]:
             own,
         )
     )
-    below = ("/teams/crew", f"/members/{own}/remove", f"/members/{own}/secrets")
-    return [f"/account{path}{page}" for page in (*below, f"/treasury/requests/{request_id}")]
+    treasury = (await registry.get(path, headers=owner)).json()["treasury_did"]
+    await strangers.agent.transfer(treasury, "1")
+    text = TEXTS[0]
+    offered = {
+        "title": text[:200],
+        "spec": text,
+        "acceptance_criteria": text,
+        "amount": "0.5",
+        "skills": [text.strip()[:64].strip()],
+        "bids_until": (datetime.now(UTC) + timedelta(days=1)).isoformat(),
+        "submit_days": 1,
+        "review_days": 1,
+    }
+    made = await registry.post(f"{path}/work-orders", json=offered, headers=owner)
+    assert made.status_code == 201, made.text
+    order = made.json()["id"]
+    bid = {"price": "0.4", "eta_seconds": 60, "pitch": text}
+    made = await registry.post(f"/work-orders/{order}/bids", json=bid, headers=strangers.other.headers)
+    assert made.status_code == 201, made.text
+    below = ("/teams/crew", f"/members/{own}/remove", f"/members/{own}/secrets", f"/work/{order}")
+    return [
+        *(f"/account{path}{page}" for page in (*below, f"/treasury/requests/{request_id}")),
+        *(f"/account/bid/{order}", f"/account/agents/{strangers.agent.did}/work/{order}"),
+        f"/work/{order}",
+    ]
 
 
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
@@ -312,6 +347,7 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
         "card name",
     }
     assert reached - set(written.taken) == set(), dict(written.taken)
+    written.pages += await pages_of_an_organization(strangers)
     reason = {"agent_dids": [strangers.other.did], "reason": TEXTS[0]}
     await registry.post("/admin/agents/bulk/suspend", json=reason, headers=strangers.administrator.headers)
     waiting = await registry.database.transaction(
@@ -324,10 +360,11 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     )
     written.pages.append(f"/account/approvals/{waiting}")
     written.pages += await pages_of_one_object(strangers)
-    written.pages += await pages_of_an_organization(strangers)
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
-    to_anyone = [page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/"))]
+    to_anyone = [
+        page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/", "/work/"))
+    ]
     public = [*PUBLIC, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)

@@ -148,6 +148,53 @@ async def _body_of_evidence(_: "Stage") -> dict[str, Any]:
     return {"sha256": SHA256}
 
 
+async def page_of_work(stage: "Stage") -> str:
+    """`<organization>/work` of an organization with an order."""
+    return (await page_of_order(stage)).rpartition("/")[0]
+
+
+async def page_of_order(stage: "Stage") -> str:
+    """`<organization>/work/<id>` of an open order with a bid."""
+    path = await own_order(stage)
+    await _body_of_award(stage)
+    return path.replace("/work-orders/", "/work/")
+
+
+async def _form_of_order(_: "Stage") -> dict[str, str]:
+    order = _order()
+    until = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
+    return {**{name: str(value) for name, value in order.items()}, "bids_until": until}
+
+
+async def _form_of_award(stage: "Stage") -> dict[str, str]:
+    """The bid on the newest order."""
+    return {
+        "bid_id": await stage.registry.database.read(
+            lambda tx: tx.fetchval(
+                "SELECT b.id::text FROM treasury_work_bid b JOIN treasury_work_order w ON w.id = b.work_order_id"
+                " ORDER BY w.seq DESC LIMIT 1"
+            )
+        )
+    }
+
+
+async def _form_of_bid(_: "Stage") -> dict[str, str]:
+    return {"price": PRICE, "days": "1"}
+
+
+async def _form_of_withdrawal(stage: "Stage") -> dict[str, str]:
+    """A bid of the staged agent on the newest order."""
+    newest = await stage.registry.database.read(
+        lambda tx: tx.fetchval("SELECT id::text FROM treasury_work_order ORDER BY seq DESC LIMIT 1")
+    )
+    bid = await _post(stage, stage.agent, f"/work-orders/{newest}/bids", price=PRICE, eta_seconds=60)
+    return {"bid_id": bid["bid_id"]}
+
+
+async def _form_of_nothing(_: "Stage") -> dict[str, str]:
+    return {}
+
+
 ROOT = "/api/v1/organizations/{organization_id}"
 _ACTS = ("cancel", "request-changes", "approve-completion", "mark-failed", "dispute")
 MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
@@ -155,6 +202,8 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/disputes/{dispute_id}": dispute,
     "{organization_id}/work-orders/{work_order_id}": own_order,
     "{organization_id}/work-orders": treasury_with_units,
+    "{organization_id}/work/{work_order_id}": page_of_order,
+    "/account/organizations/{organization_id}/work": page_of_work,
     "{work_order_id}/bids/{bid_id}": bid_of_agent,
     "{work_order_id}": order_of_another,
 }
@@ -167,3 +216,16 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     f"POST {ROOT}/disputes/{{dispute_id}}/evidence": _body_of_evidence,
     "POST /api/v1/work-orders/{work_order_id}/bids": _body_of_bid,
 }
+
+PAGE, BIDDING = (
+    "POST /account/organizations/{organization_id}/work",
+    "POST /account/agents/{did}/work/{work_order_id}",
+)
+FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
+    PAGE: _form_of_order,
+    f"{PAGE}/{{work_order_id}}/award": _form_of_award,
+    f"{PAGE}/{{work_order_id}}/cancel": _form_of_nothing,
+    BIDDING: _form_of_bid,
+    f"{BIDDING}/withdraw": _form_of_withdrawal,
+}
+"""Fields of the forms of pages, without their key."""

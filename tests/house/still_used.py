@@ -15,6 +15,8 @@ _.is_bought_here  # template of an agent
 _.last_refusal  # template of the peers
 _.opens  # template of the AI clients
 _.total_agents  # template of the account
+_.is_cheapest  # template of the bids of a work order
+_.takes_bids  # templates of work orders
 _.model_config  # pydantic
 _.openapi  # FastAPI
 _.capture_signals  # uvicorn

@@ -49,6 +49,7 @@ EXPLORER = Group(
     (
         Link("/catalogue", "Catalogue", "catalogue", below=("/agents",)),
         Link("/events", "Activity", "activity", below=("/transactions", "/contracts")),
+        Link("/work", "Work", "contract"),
         Link("/swaps", "Market", "market"),
         Link("/federation", "Federation", "federation", below=("/licences",)),
         Link("/proofs", "Proofs", "proof", below=("/verify", "/supply", "/receipts")),
@@ -173,7 +174,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
     ("Settings", (("/end", "End this agent", END),)),
 )
 # Forms below pages that others may read.
-FORMS_OF_AGENTS = (("/contracts/new", OPERATE), ("/disputes/new", OPERATE))
+FORMS_OF_AGENTS = (("/contracts/new", OPERATE), ("/disputes/new", OPERATE), ("/work", OPERATE))
 
 
 def side_groups(areas: Collection[str], path: str) -> list[Group]:
@@ -248,6 +249,7 @@ def organization_groups(base: str, *, is_admin: bool, others: Collection[Link]) 
         Link(f"{base}/teams", "Teams", "approve"),
         Link(f"{base}/agents", "Agents", "agent"),
         Link(f"{base}/treasury", "Treasury", "wallet"),
+        Link(f"{base}/work", "Work", "contract"),
         *(
             [Link(f"{base}/audit", "Audit", "proof"), Link(f"{base}/settings", "Settings", "settings")]
             if is_admin

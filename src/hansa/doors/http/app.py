@@ -37,6 +37,7 @@ from hansa.doors.console import (
     status_page,
     supply_page,
     swap_pages,
+    work_pages,
 )
 from hansa.doors.console.static_files import ConsoleFiles
 from hansa.doors.console.style_sheets import STATIC
@@ -102,6 +103,7 @@ def service_routes() -> ServiceRoutes:
         contract_pages.router,
         supply_page.router,
         swap_pages.router,
+        work_pages.router,
         federation_pages.router,
         proofs_page.router,
         licence_pages.router,

@@ -36,6 +36,7 @@ from .reading import (
     names_by_did,
     names_of_agents,
     other_agents_of_owner,
+    verified_jobs_of,
 )
 from .records import Bond, Card, CardName, StoredCard, WorkOfAgent
 from .replace import replace_document
@@ -162,5 +163,6 @@ __all__ = [
     "show_track_record",
     "suspend_card",
     "suspend_listings",
+    "verified_jobs_of",
     "version_and_before",
 ]

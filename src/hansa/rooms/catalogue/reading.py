@@ -66,6 +66,11 @@ async def listed_agents_of_organization(tx: Tx, organization_id: UUID, limit: in
     return await store.listed_of_organization(tx, organization_id, limit)
 
 
+async def verified_jobs_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """The verified jobs of those agents that have a card of this registry, by DID."""
+    return await store.verified_jobs_of(tx, dids)
+
+
 async def card_called(tx: Tx, human_readable_id: str) -> Card:
     """The card with that humanReadableId. Raises: CardUnknown."""
     return _found(await store.card_by_human_readable_id(tx, human_readable_id))

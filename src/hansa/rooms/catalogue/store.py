@@ -264,6 +264,15 @@ async def others_of_owner(tx: Tx, owner: Owner, card_id: int, limit: int) -> lis
     return [CardName(**row) for row in rows]
 
 
+async def verified_jobs_of(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
+    """The verified jobs of those agents that have a card of this registry."""
+    rows = await tx.fetch(
+        "SELECT did, verified_jobs FROM catalogue_card WHERE did = ANY($1) AND source_registry IS NULL",
+        list(dids),
+    )
+    return {row["did"]: row["verified_jobs"] for row in rows}
+
+
 async def listed_of_organization(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOfAgent]:
     """The listed agents of an organization, those with the most verified jobs first."""
     rows = await tx.fetch(_LISTED_OF_ORGANIZATION, organization_id, limit)

@@ -8,6 +8,9 @@ from hansa.rooms.treasury.records import Budget, Day, Rules
 from hansa.rooms.treasury.store import budgets_of as budgets_in
 from hansa.rooms.treasury.store import today
 from hansa.rooms.treasury.work_orders import gaps as work_order_gaps
+from hansa.rooms.treasury.work_orders.errors import WorkOrderUnknown
+from hansa.rooms.treasury.work_orders.reading import orders_of_organization
+from hansa.rooms.treasury.work_orders.schemas import WorkOrderOut
 
 __all__ = [
     "ROOM",
@@ -15,8 +18,11 @@ __all__ = [
     "Budget",
     "Day",
     "Rules",
+    "WorkOrderOut",
+    "WorkOrderUnknown",
     "budgets_in",
     "demands_of",
+    "orders_of_organization",
     "request_gaps",
     "rules_of",
     "today",

@@ -17,6 +17,7 @@ from . import (
     settings_pages,
     team_pages,
     treasury_pages,
+    work_pages,
 )
 
 ROUTERS = (
@@ -30,6 +31,7 @@ ROUTERS = (
     treasury_pages.router,
     request_pages.router,
     rules_pages.router,
+    work_pages.router,
     audit_pages.router,
     settings_pages.router,
     profile_page.router,

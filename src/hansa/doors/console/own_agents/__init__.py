@@ -9,6 +9,7 @@ from . import (
     agent_list,
     approvals,
     authorize_pages,
+    bid_pages,
     bond_pages,
     bridge_pages,
     call_pages,
@@ -61,6 +62,7 @@ ROUTERS = (
     proof_pages.router,
     call_pages.router,
     open_proposal_pages.router,
+    bid_pages.router,
     contract_pages.router,
     dispute_pages.router,
 )

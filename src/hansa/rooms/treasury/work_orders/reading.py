@@ -17,6 +17,11 @@ async def board(tx: Tx, wanted: BoardFilter) -> tuple[list[ShownOrder], int, boo
     return await all_shown(tx, found), total, is_exact
 
 
+async def orders_of_organization(tx: Tx, organization_id: UUID, *, limit: int) -> list[ShownOrder]:
+    """The newest work orders of an organization, in any state."""
+    return await all_shown(tx, await store.orders_of(tx, organization_id, limit))
+
+
 async def read_order(tx: Tx, order_id: UUID) -> ShownOrder:
     """One work order. Raises: WorkOrderUnknown."""
     order = await store.find(tx, order_id)

@@ -32,6 +32,10 @@ RETURNING {COLUMNS}
 
 _FIND = f"SELECT {COLUMNS} FROM treasury_work_order w WHERE w.id = $1"  # noqa: S608
 
+_OF_ORGANIZATION = f"""
+SELECT {COLUMNS} FROM treasury_work_order w WHERE w.organization_id = $1 ORDER BY w.created_at DESC, w.id LIMIT $2
+"""  # noqa: S608
+
 _COUNT_OPEN = "SELECT count(*) FROM treasury_work_order WHERE organization_id = $1 AND status = 'OPEN'"
 
 _END = """
@@ -124,6 +128,11 @@ async def find(tx: Tx, order_id: UUID) -> WorkOrder | None:
     """One work order."""
     row = await tx.fetchrow(_FIND, order_id)
     return None if row is None else as_order(row)
+
+
+async def orders_of(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOrder]:
+    """The newest work orders of an organization."""
+    return [as_order(row) for row in await tx.fetch(_OF_ORGANIZATION, organization_id, limit)]
 
 
 async def lock(tx: Tx, order_id: UUID) -> WorkOrder | None:
