@@ -1,18 +1,18 @@
-"""Work orders and bids as the pages show them, read from answers of the API."""
+"""Work orders and bids as the pages show them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from fastapi import Request
 
-from hansa.doors.console.api_acts import API
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
-from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall, call_within
+from hansa.rooms import treasury
 
 DAY_SECONDS, HOUR_SECONDS = 86_400, 3600
+BIDS_SHOWN = 200
 
 
 class Offerer(msgspec.Struct, frozen=True):
@@ -91,21 +91,27 @@ class Bid(msgspec.Struct, frozen=True):
         return f"{self.eta_seconds / DAY_SECONDS:.1f}".removesuffix(".0")
 
 
-async def read(request: Request, path: str, caller: Developer | Agent | None, **query: object) -> InnerAnswer:
-    """The answer to a reading of work orders, as everybody, as a member or as an agent."""
-    return await call_within(request, InnerCall("GET", f"{API}{path}", query), caller)
+async def read_order(tx: Tx, work_order_id: UUID) -> WorkOrder:
+    """One work order. Raises: WorkOrderUnknown."""
+    return _as_shown(await treasury.read_order(tx, work_order_id))
+
+
+async def read_orders(tx: Tx, organization_id: UUID, limit: int) -> list[WorkOrder]:
+    """The newest work orders of an organization."""
+    found = await treasury.orders_of_organization(tx, organization_id, limit=limit)
+    return [_as_shown(one) for one in found]
+
+
+async def read_bids(tx: Tx, caller: Developer | Agent, work_order_id: UUID) -> list[Bid]:
+    """The bids that the caller may read. Raises: WorkOrderUnknown, OrganizationUnknown."""
+    found, _ = await treasury.bids_read_by(tx, caller, work_order_id, limit=BIDS_SHOWN, offset=0)
+    return [msgspec.convert(treasury.WorkBidOut.of(one).model_dump(mode="json"), Bid) for one in found]
 
 
 def order_in(document: Mapping[str, Any]) -> WorkOrder:
-    """Return the work order of an answer."""
+    """Return the work order of an answer of the API."""
     return msgspec.convert(document, WorkOrder)
 
 
-def orders_in(documents: Sequence[Mapping[str, Any]]) -> list[WorkOrder]:
-    """Return the work orders of a list."""
-    return [order_in(one) for one in documents]
-
-
-def bids_in(documents: Sequence[Mapping[str, Any]]) -> list[Bid]:
-    """Return the bids of a list."""
-    return msgspec.convert(documents, list[Bid])
+def _as_shown(order: treasury.ShownOrder) -> WorkOrder:
+    return order_in(treasury.WorkOrderOut.of(order).model_dump(mode="json"))

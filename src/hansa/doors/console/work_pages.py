@@ -6,13 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
+from hansa.doors.console.api_acts import API
 from hansa.doors.console.rendering import page
-from hansa.doors.console.work_orders import order_in, orders_in, read
-from hansa.foundation.plumbing.process.runtime import Config
+from hansa.doors.console.work_orders import order_in, read_order
+from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.in_process import InnerCall, call_within
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
-from hansa.rooms import treasury
 
 router = APIRouter(
     include_in_schema=False,
@@ -42,11 +43,12 @@ async def show_board(
     """Work orders of all organizations, the newest first."""
     wanted = {"q": q.strip(), "skill": skill.strip(), "status": status}
     query = {name: value for name, value in wanted.items() if value}
-    found = await read(request, "/work-orders", None, **query, limit=ORDERS_SHOWN, offset=offset)
+    asked = InnerCall("GET", f"{API}/work-orders", {**query, "limit": ORDERS_SHOWN, "offset": offset})
+    found = await call_within(request, asked, None)
     return page(
         request,
         "work/board.html",
-        orders=orders_in(found.content["items"]),
+        orders=[order_in(one) for one in found.content["items"]],
         total=found.content["pagination"]["total_items"],
         query=query,
         wanted=wanted,
@@ -58,14 +60,9 @@ async def show_board(
 
 
 @router.get("/work/{work_order_id}")
-async def show_order(_: Public, work_order_id: UUID, request: Request, settings: Config) -> HTMLResponse:
+async def show_order(
+    _: Public, work_order_id: UUID, request: Request, db: Db, settings: Config
+) -> HTMLResponse:
     """One work order. Raises: WorkOrderUnknown."""
-    found = await read(request, f"/work-orders/{work_order_id}", None)
-    if found.is_refusal:
-        raise treasury.WorkOrderUnknown
-    return page(
-        request,
-        "work/order.html",
-        order=order_in(found.content),
-        currency=settings.settlement_currency,
-    )
+    order = await db.read(lambda tx: read_order(tx, work_order_id))
+    return page(request, "work/order.html", order=order, currency=settings.settlement_currency)

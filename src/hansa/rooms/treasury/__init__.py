@@ -8,9 +8,11 @@ from hansa.rooms.treasury.records import Budget, Day, Rules
 from hansa.rooms.treasury.store import budgets_of as budgets_in
 from hansa.rooms.treasury.store import today
 from hansa.rooms.treasury.work_orders import gaps as work_order_gaps
+from hansa.rooms.treasury.work_orders.bidding import bids_read_by
 from hansa.rooms.treasury.work_orders.errors import WorkOrderUnknown
-from hansa.rooms.treasury.work_orders.reading import orders_of_organization
-from hansa.rooms.treasury.work_orders.schemas import WorkOrderOut
+from hansa.rooms.treasury.work_orders.reading import orders_of_organization, read_order
+from hansa.rooms.treasury.work_orders.records import ShownOrder
+from hansa.rooms.treasury.work_orders.schemas import WorkBidOut, WorkOrderOut
 
 __all__ = [
     "ROOM",
@@ -18,11 +20,15 @@ __all__ = [
     "Budget",
     "Day",
     "Rules",
+    "ShownOrder",
+    "WorkBidOut",
     "WorkOrderOut",
     "WorkOrderUnknown",
+    "bids_read_by",
     "budgets_in",
     "demands_of",
     "orders_of_organization",
+    "read_order",
     "request_gaps",
     "rules_of",
     "today",

@@ -15,6 +15,7 @@ from hansa.doors.console.api_acts import act_as_person
 from hansa.doors.console.own_agents.picker import with_dids
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.visible_text import apart
 from hansa.rooms import agents, ledger, organizations, treasury
@@ -253,9 +254,13 @@ async def _budget_page(
 
 async def _holders(tx: Tx, organization_id: UUID) -> list[tuple[str, str]]:
     """Teams and agents that may get a budget; an agent has one at most."""
-    with_budget = {one.agent_did for one in await treasury.budgets_in(tx, organization_id)}
-    teams = await organizations.teams_in(tx, organization_id)
-    owned = await agents.of_organization(tx, organization_id)
+    budgets, teams, owned = await read_together(
+        tx,
+        lambda tx: treasury.budgets_in(tx, organization_id),
+        lambda tx: organizations.teams_in(tx, organization_id),
+        lambda tx: agents.of_organization(tx, organization_id),
+    )
+    with_budget = {one.agent_did for one in budgets}
     return [
         *((f"team {team.id}", f"Team {team.slug}") for team in teams),
         *(

@@ -11,18 +11,19 @@ from fastapi.responses import HTMLResponse, Response
 from hansa.doors.console.access import Act, Acting, SentForm, SignedIn, SignedInPerson
 from hansa.doors.console.access.forms import moment_in_utc, whole_number, with_decimal_point
 from hansa.doors.console.api_acts import act_as_person
-from hansa.doors.console.work_orders import Bid, WorkOrder, bids_in, order_in, orders_in, read
+from hansa.doors.console.work_orders import Bid, WorkOrder, read_bids, read_order, read_orders
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.money import parse_positive
 from hansa.rooms import catalogue, treasury
-from hansa.rooms.organizations import Role
+from hansa.rooms.organizations import Organization, Role
 
 from .pages import LIST, Key, held, organization_page, organization_router, outcome
 
 router = organization_router()
 
-ORDERS_SHOWN, BIDS_SHOWN = 50, 100
+ORDERS_SHOWN = 50
 MILESTONE_ROWS = 4
 TEXTS = ("title", "spec", "acceptance_criteria")
 
@@ -39,15 +40,19 @@ class Compared(msgspec.Struct, frozen=True):
 @router.get("/work")
 async def show_work(organization_id: Key, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """The work orders of the organization, the newest first."""
-    organization = await db.read(lambda tx: held(tx, person, organization_id))
-    found = await db.read(lambda tx: treasury.orders_of_organization(tx, organization.id, limit=ORDERS_SHOWN))
+
+    async def reading(tx: Tx) -> tuple[Organization, list[WorkOrder]]:
+        organization = await held(tx, person, organization_id)
+        return organization, await read_orders(tx, organization.id, ORDERS_SHOWN)
+
+    organization, orders = await db.read(reading)
     return organization_page(
         request,
         "work.html",
         person,
         organization,
         section="/work",
-        orders=orders_in([treasury.WorkOrderOut.of(one).model_dump(mode="json") for one in found]),
+        orders=orders,
         currency=runtime_of(request).settings.settlement_currency,
     )
 
@@ -173,14 +178,20 @@ async def _order_page(
     form: SentForm | None = None,
     status: int = 200,
 ) -> HTMLResponse:
-    organization = await db.read(lambda tx: held(tx, person, key))
-    path = f"/work-orders/{work_order_id}"
-    found = await read(request, path, None)
-    if found.is_refusal or order_in(found.content).treasury_did != organization.treasury_did:
-        raise treasury.WorkOrderUnknown
-    order = order_in(found.content)
-    bids = bids_in((await read(request, f"{path}/bids", person.developer, limit=BIDS_SHOWN)).content["items"])
-    jobs = await db.read(lambda tx: _jobs_of(tx, bids))
+
+    async def reading(tx: Tx) -> tuple[Organization, WorkOrder, list[Bid], Mapping[str, int]]:
+        organization, order, bids = await read_together(
+            tx,
+            lambda tx: held(tx, person, key),
+            lambda tx: read_order(tx, work_order_id),
+            lambda tx: read_bids(tx, person.developer, work_order_id),
+        )
+        if order.treasury_did != organization.treasury_did:
+            raise treasury.WorkOrderUnknown
+        dids = [bid.provider_did for bid in bids]
+        return organization, order, bids, await catalogue.verified_jobs_of(tx, dids)
+
+    organization, order, bids, jobs = await db.read(reading)
     return organization_page(
         request,
         "work-order.html",
@@ -193,10 +204,6 @@ async def _order_page(
         bids=_compared(order, bids, jobs),
         currency=runtime_of(request).settings.settlement_currency,
     )
-
-
-async def _jobs_of(tx: Tx, bids: Sequence[Bid]) -> Mapping[str, int]:
-    return await catalogue.verified_jobs_of(tx, [bid.provider_did for bid in bids]) if bids else {}
 
 
 def _compared(order: WorkOrder, bids: Sequence[Bid], jobs: Mapping[str, int]) -> list[Compared]:

@@ -16,12 +16,13 @@ from hansa.doors.console.access import (
 )
 from hansa.doors.console.access.forms import with_decimal_point
 from hansa.doors.console.api_acts import ApiAnswer
-from hansa.doors.console.work_orders import DAY_SECONDS, bids_in, order_in, read
+from hansa.doors.console.work_orders import DAY_SECONDS, read_bids, read_order
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
-from hansa.rooms import agents, treasury
+from hansa.rooms import agents
 
 from .acting import act_as
 from .pages import ACTS, READS, MyDid, agent_page, as_reader, own_agent, path_of
@@ -29,7 +30,7 @@ from .pages import ACTS, READS, MyDid, agent_page, as_reader, own_agent, path_of
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 PAGE = "/account/agents/{did}/work/{work_order_id}"
-BIDS_SHOWN, AGENTS_OFFERED = 20, 100
+AGENTS_OFFERED = 100
 # Refusals that are about one field and do not name it.
 FIELD_OF_CODE = {"PRICE_TOO_HIGH": "price"}
 
@@ -37,15 +38,18 @@ FIELD_OF_CODE = {"PRICE_TOO_HIGH": "price"}
 @router.get("/account/bid/{work_order_id}", dependencies=[Depends(within_read_limit)])
 async def choose_agent(work_order_id: UUID, person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
     """Choose the own agent that bids on a work order. Raises: WorkOrderUnknown."""
-    found = await read(request, f"/work-orders/{work_order_id}", None)
-    if found.is_refusal:
-        raise treasury.WorkOrderUnknown
-    owned, _ = await db.read(lambda tx: agents.oldest_of_developer(tx, person.developer.id, AGENTS_OFFERED))
+    order, (owned, _) = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: read_order(tx, work_order_id),
+            lambda tx: agents.oldest_of_developer(tx, person.developer.id, AGENTS_OFFERED),
+        )
+    )
     return account_page(
         request,
         "own_agents/bidder.html",
         person,
-        order=order_in(found.content),
+        order=order,
         agents=[agent for agent in owned if agent.status == "active"],
     )
 
@@ -117,12 +121,14 @@ async def _page(
     form: SentForm | None = None,
     status: int = 200,
 ) -> HTMLResponse:
-    agent = await own_agent(db, person, did)
-    path = f"/work-orders/{work_order_id}"
-    found = await read(request, path, None)
-    if found.is_refusal:
-        raise treasury.WorkOrderUnknown
-    bids = await read(request, f"{path}/bids", as_reader(agent, person), limit=BIDS_SHOWN)
+    agent, order, bids = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: read_order(tx, work_order_id),
+            lambda tx: read_bids(tx, as_reader(did, person), work_order_id),
+        )
+    )
     return agent_page(
         request,
         "own_agents/bid.html",
@@ -130,7 +136,7 @@ async def _page(
         agent,
         form,
         status=status,
-        order=order_in(found.content),
-        bids=bids_in(bids.content["items"]),
+        order=order,
+        bids=bids,
         currency=runtime_of(request).settings.settlement_currency,
     )

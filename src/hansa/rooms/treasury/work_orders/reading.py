@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import commerce, organizations
 
 from . import board_store, store
@@ -38,9 +39,12 @@ async def shown(tx: Tx, order: WorkOrder) -> ShownOrder:
 
 async def all_shown(tx: Tx, orders: Sequence[WorkOrder]) -> list[ShownOrder]:
     """The work orders with their organizations and the status of their contracts."""
-    names = await organizations.names_of(tx, {order.organization_id for order in orders})
-    contracts = await commerce.contract_statuses(
-        tx, [order.contract_id for order in orders if order.contract_id is not None]
+    names, contracts = await read_together(
+        tx,
+        lambda tx: organizations.names_of(tx, {order.organization_id for order in orders}),
+        lambda tx: commerce.contract_statuses(
+            tx, [order.contract_id for order in orders if order.contract_id is not None]
+        ),
     )
     return [
         ShownOrder(
