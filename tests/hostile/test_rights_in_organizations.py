@@ -90,8 +90,8 @@ class Scene:
     async def place(self, role: str, grant: str) -> None:
         """Give the staged developer this role in every organization, and a team with this grant at every agent."""
         await self.run(
-            "UPDATE organizations_member SET role = $2, left_at = NULL FROM people_developer d"
-            " WHERE d.id = developer_id AND d.email = $1",
+            "UPDATE organizations_member SET role = $2 FROM people_developer d"
+            " WHERE d.id = developer_id AND d.email = $1 AND role IS NOT NULL",
             self.stage.developer.email,
             ROLES.index(role) + 1,
         )
