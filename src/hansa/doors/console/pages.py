@@ -18,11 +18,11 @@ from fastapi.responses import HTMLResponse
 from hansa.doors.console.access import SentForm
 from hansa.doors.console.api_reference import api_document, operations_by_tag
 from hansa.doors.console.event_lines import lines_of, sentences_for_script
-from hansa.doors.console.event_pages import Ledger
 from hansa.doors.console.event_sentences import ENTRIES_OF_THE_LEDGER
 from hansa.doors.console.first_steps import first_steps
 from hansa.doors.console.front_rows import agent_rows
 from hansa.doors.console.rendering import page
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
@@ -89,19 +89,18 @@ ROWS = [
 
 @direct_router.get("/")
 async def show_front(
-    _: Public, request: Request, db: Db, settings: Config, ledger: Ledger, *, answers: FoundAnswers
+    _: Public, request: Request, db: Db, settings: Config, answers: FoundAnswers
 ) -> HTMLResponse:
     """Show an introduction to this registry, rows of its agents, the balance of its supply, and its newest events."""
-    newest = journal.PublicFilter(settings.ledger_id, EVENTS_SHOWN, left_out=ENTRIES_OF_THE_LEDGER)
 
-    async def reading(tx: Tx) -> tuple[auditor.Watch, journal.PublicPage]:
+    async def reading(tx: Tx) -> tuple[auditor.Watch, list[StoredEvent]]:
         return await read_together(
             tx,
             lambda tx: auditor.read_watch(tx, settings.ledger_id),
-            lambda tx: journal.list_public_events(tx, newest, ledger),
+            lambda tx: journal.newest_public_events(tx, EVENTS_SHOWN, ENTRIES_OF_THE_LEDGER),
         )
 
-    watch, (chain, listed), rows = await asyncio.gather(
+    watch, (chain, newest), rows = await asyncio.gather(
         auditor.watch_supply(db), db.query(reading), agent_rows(answers)
     )
     supply = watch.supply
@@ -121,8 +120,8 @@ async def show_front(
         figures=figures,
         chain=chain,
         rows=rows,
-        lines=lines_of(listed.events),
-        sentences=sentences_for_script(newest.left_out),
+        lines=lines_of(newest),
+        sentences=sentences_for_script(ENTRIES_OF_THE_LEDGER),
     )
     return await answer.completed(request)
 

@@ -59,6 +59,14 @@ async def list_public_events(tx: Tx, query: PublicFilter, ledger: LedgerReadings
     return PublicPage(events, older, seal(oldest_open, 0))
 
 
+async def newest_public_events(tx: Tx, limit: int, left_out: Sequence[str]) -> list[StoredEvent]:
+    """The newest public events of other types than these, as far as a page of the log would search for them."""
+    newest, rows = (BIGGEST, BIGGEST), ROWS_SEARCHED * limit
+    return _seen(
+        await reading_store.search_public_events(tx, newest, PRIVATE_TYPES, left_out, rows=rows, limit=limit)
+    )
+
+
 async def list_own_events(
     tx: Tx, query: PublicFilter, ledger: LedgerReadings
 ) -> tuple[list[StoredEvent], str | None]:
@@ -117,14 +125,13 @@ async def _of_log(tx: Tx, query: PublicFilter) -> tuple[list[StoredEvent], str |
             tx, place, event_type=query.event_type, limit=query.limit, offset=0
         )
         return _seen(events), _older(events, query.limit)
-    events, end = await reading_store.search_public_events(
-        tx,
-        place,
-        PRIVATE_TYPES,
-        query.left_out,
-        rows=ROWS_SEARCHED * query.limit if query.left_out else query.limit + 1,
-        limit=query.limit,
+    rows = ROWS_SEARCHED * query.limit if query.left_out else query.limit + 1
+    events = await reading_store.search_public_events(
+        tx, place, PRIVATE_TYPES, query.left_out, rows=rows, limit=query.limit
     )
+    if len(events) == query.limit:
+        return _seen(events), _older(events, query.limit)
+    end = await reading_store.end_of_search(tx, place, PRIVATE_TYPES, rows)
     return _seen(events), end and seal(*end)
 
 

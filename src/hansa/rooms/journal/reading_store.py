@@ -92,34 +92,35 @@ async def public_events_before(
 
 async def search_public_events(
     tx: Tx, place: Place, private_types: Sequence[str], left_out: Sequence[str], *, rows: int, limit: int
-) -> tuple[list[StoredEvent], Place | None]:
-    """Return events of other types in so many rows before a place, the nearest first, and the place where the search goes on.
+) -> list[StoredEvent]:
+    """Return events of other types in so many rows before a place, the nearest first.
 
-    The place is None where the log has no more rows. Types and numbers, of which the code has a few, are text of the statement, and the
-    place is hidden: with parameters that the planner uses it would plan anew for every page.
+    Types and numbers, of which the code has a few, are text of the statement, and the place is hidden: with parameters that the planner
+    uses it would plan anew for every page.
     """
-    searched = f"""
-SELECT e FROM journal_event e WHERE (e.xid, e.seq) < {_BEFORE_PLACE} AND e.event_type <> ALL({array_of(private_types)})
-ORDER BY e.xid DESC, e.seq DESC"""  # noqa: S608
     # A type that is left out may stand within a row, a private one does not. Of a row in which a cursor stands, none may be left.
     found = f"""
-SELECT e FROM ({searched} LIMIT {rows}) s WHERE {rows_with_others("(s.e)", left_out)} LIMIT {limit + 1}"""  # noqa: S608
-    events = stored(
-        await tx.fetch(
-            f"""
+SELECT e FROM ({_public_rows(private_types)} LIMIT {rows}) s WHERE {rows_with_others("(s.e)", left_out)} LIMIT {limit + 1}"""  # noqa: S608
+    statement = f"""
 SELECT {COLUMNS} FROM {events_of(found)}
 WHERE (xid, seq) < {_BEFORE_PLACE} AND event_type <> ALL({array_of([*private_types, *left_out])})
-ORDER BY xid DESC, seq DESC LIMIT {limit}""",  # noqa: S608
-            *place,
-        )
-    )
-    if len(events) == limit:
-        return events, (events[-1].xid, events[-1].sequence)
-    last = await tx.fetchrow(
-        f"SELECT (e).xid, (e).seq FROM ({searched} OFFSET {rows - 1} LIMIT 1) last",  # noqa: S608
+ORDER BY xid DESC, seq DESC LIMIT {limit}"""  # noqa: S608
+    return stored(await tx.fetch(statement, *place))
+
+
+async def end_of_search(tx: Tx, place: Place, private_types: Sequence[str], rows: int) -> Place | None:
+    """The place where that search goes on; None where the log has no more rows."""
+    row = await tx.fetchrow(
+        f"SELECT (e).xid, (e).seq FROM ({_public_rows(private_types)} OFFSET {rows - 1} LIMIT 1) last",  # noqa: S608
         *place,
     )
-    return events, None if last is None else (last["xid"], last["seq"])
+    return None if row is None else (row["xid"], row["seq"])
+
+
+def _public_rows(private_types: Sequence[str]) -> str:
+    return f"""
+SELECT e FROM journal_event e WHERE (e.xid, e.seq) < {_BEFORE_PLACE} AND e.event_type <> ALL({array_of(private_types)})
+ORDER BY e.xid DESC, e.seq DESC"""  # noqa: S608
 
 
 async def _page(
