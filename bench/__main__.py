@@ -56,6 +56,7 @@ from bench import (
     restore,
     start,
     treasury_board,
+    treasury_requests,
     verifier_attestations,
 )
 from bench.figures import Figures
@@ -108,6 +109,7 @@ BENCHES = {
     "catalogue/search": catalogue_search.run,
     "catalogue/writes": catalogue_writes.run,
     "treasury/board": treasury_board.run,
+    "treasury/requests": treasury_requests.run,
     "verifier/attestations": verifier_attestations.run,
 }
 OF_WORKERS = {
