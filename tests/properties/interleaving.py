@@ -53,25 +53,25 @@ class Side:
         self.arrived.clear()
         self._go.set()
 
-    async def execute(self, *statement: Any) -> Any:
+    async def execute(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
-        return await self._connection.execute(*statement)
+        return await self._connection.execute(*statement, **options)
 
-    async def fetch(self, *statement: Any) -> Any:
+    async def fetch(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
-        return await self._connection.fetch(*statement)
+        return await self._connection.fetch(*statement, **options)
 
-    async def fetchrow(self, *statement: Any) -> Any:
+    async def fetchrow(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
-        return await self._connection.fetchrow(*statement)
+        return await self._connection.fetchrow(*statement, **options)
 
-    async def fetchval(self, *statement: Any) -> Any:
+    async def fetchval(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
-        return await self._connection.fetchval(*statement)
+        return await self._connection.fetchval(*statement, **options)
 
-    async def fetchmany(self, *statement: Any) -> Any:
+    async def fetchmany(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
-        return await self._connection.fetchmany(*statement)
+        return await self._connection.fetchmany(*statement, **options)
 
     def transaction(self) -> "Savepoint":
         return Savepoint(self._connection)

@@ -57,9 +57,7 @@ async def count(tx: Tx, organization: Organization, outlay: Outlay, limits: Limi
     period_start = rest = None
     if outlay.budget_id is not None:
         period_start, rest = await _spend_budget(tx, organization, outlay.budget_id, outlay.amount)
-    unapproved = outlay.amount if outlay.is_unapproved else ZERO
-    day = await store.spend_of_day(tx, organization.id, outlay.amount, unapproved, limits.per_day_max)
-    if day is None:
+    if not await store.count(tx, organization.id, outlay, limits.per_day_max, period_start):
         assert limits.per_day_max is not None
         spent = (await store.today(tx, organization.id)).spent
         left = max(0, limits.per_day_max - spent)
@@ -67,7 +65,6 @@ async def count(tx: Tx, organization: Organization, outlay: Outlay, limits: Limi
             f"{format_amount(outlay.amount)} exceeds the {format_amount(left)} that are left of the daily limit (UTC) of the organization.",
             context={"left": format_amount(left)},
         )
-    await store.count(tx, organization.id, outlay, day=day, period_start=period_start)
     return rest
 
 

@@ -44,16 +44,14 @@ UPDATE treasury_budget b SET spent = {_SPENT} + $2,
 WHERE b.id = $1 AND b.organization_id = $3 AND b.deleted_at IS NULL AND {_SPENT} + $2 <= b.amount RETURNING b.period_start, b.amount - b.spent AS rest
 """  # noqa: S608
 
-_SPEND_DAY = f"""
-INSERT INTO treasury_day AS d (organization_id, day, spent, unapproved) VALUES ($1, {_TODAY}, $2, $3)
-ON CONFLICT (organization_id, day) DO UPDATE SET spent = d.spent + excluded.spent, unapproved = d.unapproved + excluded.unapproved
-WHERE $4::bigint IS NULL OR d.spent + excluded.spent <= $4 RETURNING d.day
-"""  # noqa: S608
-
-_COUNT = """
+_COUNT = f"""
+WITH counted AS (
+  INSERT INTO treasury_day AS d (organization_id, day, spent, unapproved) VALUES ($1, {_TODAY}, $2::bigint, $3::bigint)
+  ON CONFLICT (organization_id, day) DO UPDATE SET spent = d.spent + excluded.spent, unapproved = d.unapproved + excluded.unapproved
+  WHERE $4::bigint IS NULL OR d.spent + excluded.spent <= $4 RETURNING d.day)
 INSERT INTO treasury_outlay (id, organization_id, day, amount, is_unapproved, budget_id, period_start)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
+SELECT $5, $1, day, $2::bigint, $6, $7, $8::date FROM counted RETURNING true
+"""  # noqa: S608
 
 _RETURN = """
 UPDATE treasury_outlay SET returned_at = clock_timestamp() WHERE id = $1 AND returned_at IS NULL
@@ -159,27 +157,23 @@ async def spend_of_budget(
     return None if row is None else (row["period_start"], Minor(int(row["rest"])))
 
 
-async def spend_of_day(
-    tx: Tx, organization_id: UUID, amount: Minor, unapproved: Minor, most: Minor | None
-) -> Any | None:
-    """Add the amount to the sums of the present day, which it returns; None where they would exceed the limit."""
-    if most is not None and amount > most:
-        return None
-    return await tx.fetchval(_SPEND_DAY, organization_id, amount, unapproved, most)
-
-
-async def count(tx: Tx, organization_id: UUID, outlay: Outlay, *, day: Any, period_start: Any) -> None:
-    """Write what a request or a draw counts, once."""
-    await tx.execute(
+async def count(tx: Tx, organization_id: UUID, outlay: Outlay, most: Minor | None, period_start: Any) -> bool:
+    """Add what a request or a draw counts to the sums of the present day, once; False where they would exceed the limit."""
+    if most is not None and outlay.amount > most:
+        return False
+    unapproved = outlay.amount if outlay.is_unapproved else 0
+    counted = await tx.fetchval(
         _COUNT,
-        outlay.id,
         organization_id,
-        day,
         outlay.amount,
+        unapproved,
+        most,
+        outlay.id,
         outlay.is_unapproved,
         outlay.budget_id,
         period_start,
     )
+    return bool(counted)
 
 
 async def return_outlay(tx: Tx, outlay_id: UUID) -> None:

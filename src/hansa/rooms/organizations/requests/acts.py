@@ -65,14 +65,14 @@ async def ask(
     actor, draft = acting.actor, store.draft(kind.name, new, acting.actor.id)
     (demands,) = await demands_now(tx, kind, organization, [draft])
     request = await store.insert(tx, organization.id, draft, demands, is_unique=kind.is_unique)
+    (tally,) = await tallies_by(tx, organization, kind, [request], [demands])
+    if tally.is_met:
+        return await _carry_out(tx, acting, Case(organization, kind, request, tally), is_new=True)
     await audit.record(
         tx, organization.id, actor, "request.create", str(request.id), kind=kind.name, body=new.body
     )
     await notices.created(tx, organization, request)
-    (tally,) = await tallies_by(tx, organization, kind, [request], [demands])
-    if tally.is_met:
-        await _carry_out(tx, acting, Case(organization, kind, request, tally))
-    elif tally.is_delayed:
+    if tally.is_delayed:
         await _delay(tx, organization, request)
     return await _read(tx, organization, {kind.name: kind}, request.id)
 
@@ -196,7 +196,7 @@ async def end_executing(
     has_ended = await store.decided(tx, request_id, "EXECUTED" if is_paid else "FAILED", reason)
     if has_ended and is_paid:
         request = await _found(tx, organization, request_id)
-        await notices.executed(tx, organization, request, request.tx_id)
+        await notices.executed(tx, organization, request)
     return has_ended
 
 
@@ -212,14 +212,17 @@ async def _try(tx: Tx, acting: Acting, case: Case) -> None:
         await store.set_reason(tx, case.request.id, refusal.detail)
 
 
-async def _carry_out(tx: Tx, acting: Acting, case: Case) -> None:
+async def _carry_out(tx: Tx, acting: Acting, case: Case, *, is_new: bool = False) -> Reading:
+    """Carry a request out; one that `is_new` is recorded as made by the same statements."""
     organization, request = case.organization, case.request
-    await audit.record(tx, organization.id, acting.actor, "request.execute", str(request.id))
+    made = {"kind": request.kind, "body": request.body} if is_new else {}
+    await audit.record(tx, organization.id, acting.actor, "request.execute", str(request.id), **made)
     outcome: Outcome = await case.kind.execute(tx, acting, organization, request)
-    if not await store.carried_out(tx, request.id, outcome, case.tally.needed):
+    done = await store.carried_out(tx, request, outcome, case.tally.needed)
+    if done is None:
         raise _ended(request)
-    if outcome.is_decided:
-        await notices.executed(tx, organization, request, outcome.tx_id)
+    await notices.carried_out(tx, organization, done, is_new=is_new)
+    return Reading(done, case.tally.needed)
 
 
 async def _delay(tx: Tx, organization: Organization, request: Request) -> None:

@@ -29,22 +29,31 @@ _EVENTS = TreasuryRequestCreated | TreasuryRequestApproved | TreasuryRequestReje
 
 async def created(tx: Tx, organization: Organization, request: Request) -> None:
     """Record that a request was made."""
-    await _record(tx, TreasuryRequestCreated, organization, request, None)
+    await journal.append(tx, _event(TreasuryRequestCreated, organization, request))
 
 
 async def approved(tx: Tx, organization: Organization, request: Request) -> None:
     """Record an approval."""
-    await _record(tx, TreasuryRequestApproved, organization, request, None)
+    await journal.append(tx, _event(TreasuryRequestApproved, organization, request))
 
 
 async def rejected(tx: Tx, organization: Organization, request: Request) -> None:
     """Record a rejection."""
-    await _record(tx, TreasuryRequestRejected, organization, request, None)
+    await journal.append(tx, _event(TreasuryRequestRejected, organization, request))
 
 
-async def executed(tx: Tx, organization: Organization, request: Request, tx_id: int | None) -> None:
-    """Record that a request was carried out, with its transaction in the ledger."""
-    await _record(tx, TreasuryRequestExecuted, organization, request, tx_id)
+async def executed(tx: Tx, organization: Organization, request: Request) -> None:
+    """Record that a request was executed, with its transaction in the ledger."""
+    await journal.append(tx, _event(TreasuryRequestExecuted, organization, request))
+
+
+async def carried_out(tx: Tx, organization: Organization, request: Request, *, is_new: bool) -> None:
+    """Record that a request was carried out, and of one that `is_new` that it was made."""
+    kinds: list[type[_EVENTS]] = [TreasuryRequestCreated] if is_new else []
+    if request.status == "EXECUTED":
+        kinds.append(TreasuryRequestExecuted)
+    if kinds:
+        await journal.append(tx, *(_event(kind, organization, request) for kind in kinds))
 
 
 async def delayed(tx: Tx, organization: Organization, request: Request) -> None:
@@ -52,14 +61,10 @@ async def delayed(tx: Tx, organization: Organization, request: Request) -> None:
     await jobs.enqueue(tx, DELAY_MAILS, str(request.id), {"organization_id": str(organization.id)})
 
 
-async def _record(
-    tx: Tx, event: type[_EVENTS], organization: Organization, request: Request, tx_id: int | None
-) -> None:
+def _event(kind: type[_EVENTS], organization: Organization, request: Request) -> _EVENTS:
     amount = None if request.amount is None else format_amount(request.amount)
-    made = event(
-        str(organization.id), organization.treasury_did, str(request.id), request.kind, amount, tx_id
-    )
-    await journal.append(tx, made)
+    tx_id = request.tx_id if kind is TreasuryRequestExecuted else None
+    return kind(str(organization.id), organization.treasury_did, str(request.id), request.kind, amount, tx_id)
 
 
 async def _mail_members(tx: Tx, runtime: Runtime, job: Job) -> None:

@@ -55,11 +55,11 @@ UPDATE organizations_request SET status = $2, reason = $3, ended_at = clock_time
 WHERE id = $1 AND status = 'PENDING' AND expires_at > clock_timestamp() RETURNING true
 """
 
-_CARRIED_OUT = """
-UPDATE organizations_request SET status = $2, ended_at = CASE $2 WHEN 'EXECUTING' THEN NULL ELSE clock_timestamp() END,
+_CARRIED_OUT = f"""
+UPDATE organizations_request r SET status = $2, ended_at = CASE $2 WHEN 'EXECUTING' THEN NULL ELSE clock_timestamp() END,
   tx_id = $3, transfer_id = $4, contract_id = $5, approvals_needed = $6, reason = NULL
-WHERE id = $1 AND status = 'PENDING' AND expires_at > clock_timestamp() RETURNING true
-"""
+WHERE r.id = $1 AND r.status = 'PENDING' AND r.expires_at > clock_timestamp() RETURNING {_COLUMNS}
+"""  # noqa: S608
 
 _DECIDED = """
 UPDATE organizations_request SET status = $2, reason = $3, ended_at = clock_timestamp()
@@ -166,20 +166,18 @@ async def approve(tx: Tx, request_id: UUID, developer_id: int) -> bool:
     return bool(done == "INSERT 0 1")
 
 
-async def carried_out(tx: Tx, request_id: UUID, outcome: Outcome, approvals_needed: int) -> bool:
-    """Write the outcome of a pending request, which is executed or, with units under way, executing; False when it has ended or expired."""
-    status = "EXECUTED" if outcome.is_decided else "EXECUTING"
-    return bool(
-        await tx.fetchval(
-            _CARRIED_OUT,
-            request_id,
-            status,
-            outcome.tx_id,
-            outcome.transfer_id,
-            outcome.contract_id,
-            approvals_needed,
-        )
+async def carried_out(tx: Tx, request: Request, outcome: Outcome, approvals_needed: int) -> Request | None:
+    """Write the outcome of a pending request, which is executed or, with units under way, executing; None when it has ended or expired."""
+    row = await tx.fetchrow(
+        _CARRIED_OUT,
+        request.id,
+        "EXECUTED" if outcome.is_decided else "EXECUTING",
+        outcome.tx_id,
+        outcome.transfer_id,
+        outcome.contract_id,
+        approvals_needed,
     )
+    return None if row is None else _request(row)
 
 
 async def decided(tx: Tx, request_id: UUID, status: str, reason: str | None) -> bool:
