@@ -149,8 +149,10 @@ async def _body_of_evidence(_: "Stage") -> dict[str, Any]:
 
 
 async def page_of_work(stage: "Stage") -> str:
-    """`<organization>/work` of an organization with an order."""
-    return (await page_of_order(stage)).rpartition("/")[0]
+    """`<organization>/work` of an organization with an order, and with units for another one."""
+    path = await page_of_order(stage)
+    await _funded(stage, path.partition("/")[0])
+    return path.rpartition("/")[0]
 
 
 async def page_of_order(stage: "Stage") -> str:
