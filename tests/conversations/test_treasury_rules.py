@@ -187,6 +187,13 @@ async def test_a_sole_owner_makes_no_owner_who_approves_alone(guild, admin):
     assert asked.json()["executes_at"] is not None
 
 
+async def test_an_approver_of_a_lower_tier_becomes_one_of_a_higher_tier_after_approvals(guild, admin):
+    await ruled(guild, {**ONE_OWNER, "from": "admin"}, {**ONE_OWNER, "over": "50"})
+    asked = await guild.change(guild.owner, admin, "owner")
+    assert (asked.status_code, asked.json()["kind"]) == (202, "grant")
+    assert (await guild.roles())[await id_of(admin)] == "admin"
+
+
 async def test_a_place_in_a_team_that_approves_needs_approvals(guild, admin):
     member, treasurer = await guild.member(), await guild.member()
     await team_with(guild, "finance", treasurer)

@@ -102,10 +102,12 @@ def tally(
     return Tally(needed, everyone, is_met and not is_delayed, is_met and is_delayed)
 
 
-def gives_approval(tiers: Sequence[Tier], role: Role | None, team_ids: Collection[UUID]) -> bool:
-    """Return whether this role, or a place in one of these teams, gives a right to approve under the tiers."""
+def gives_approval(
+    tiers: Sequence[Tier], role: Role | None, team_ids: Collection[UUID], *, held: Role | None = None
+) -> bool:
+    """Return whether this role, or a place in one of these teams, gives a right to approve under the tiers that the `held` role does not."""
     return any(
-        (tier.demand.role is not None and role is not None and role >= tier.demand.role)
+        (tier.demand.role is not None and role is not None and (held or 0) < tier.demand.role <= role)
         or tier.demand.team_id in team_ids
         for tier in tiers
     )

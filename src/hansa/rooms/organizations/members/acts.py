@@ -90,13 +90,7 @@ async def _change_or_ask(
     tx: Tx, acting: Acting, organization: Organization, member_id: int, role: Role | None
 ) -> Changed | Reading:
     present = await store.role_of(tx, organization.id, member_id)
-    if (
-        role is not None
-        and present is not None
-        and role > present
-        and await gives_approval(tx, organization.id, role)
-        and not await gives_approval(tx, organization.id, present)
-    ):
+    if role is not None and await gives_approval(tx, organization.id, role, held=present):
         body = {"act": ROLE, "developer_id": member_id, "role": role.word}
         return await ask(tx, acting, organization, GRANT, NewRequest(body, concerned_id=member_id))
     return await apply_change(tx, acting.actor, organization, member_id, role)

@@ -22,10 +22,15 @@ INVITATION, ROLE, TEAM = "invitation", "role", "team"
 
 
 async def gives_approval(
-    tx: Tx, organization_id: UUID, role: Role | None = None, team_ids: Collection[UUID] = ()
+    tx: Tx,
+    organization_id: UUID,
+    role: Role | None = None,
+    team_ids: Collection[UUID] = (),
+    *,
+    held: Role | None = None,
 ) -> bool:
-    """Return whether a role, or a place in one of these teams, gives a right to approve under the present tiers."""
-    return rules.gives_approval(await approvals.tiers_of(tx, organization_id), role, team_ids)
+    """Return whether a role, or a place in one of these teams, gives a right to approve under the present tiers that the `held` role does not."""
+    return rules.gives_approval(await approvals.tiers_of(tx, organization_id), role, team_ids, held=held)
 
 
 async def _execute(tx: Tx, acting: Acting, organization: Organization, request: Request) -> Outcome:
