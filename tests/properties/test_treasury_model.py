@@ -1,258 +1,350 @@
-"""A treasury against a model: random payments, approvals, changes of roles and rules have the same ends, and the same units leave."""
+"""Drawn histories of one treasury: every answer and every state is that of the model, units leave once and by the rules, holds are open orders."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from itertools import count
-from random import Random
+import random
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 
-from hansa.foundation.plumbing.web.caller import Developer
-from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import units
-from hansa.rooms import organizations
-from hansa.rooms.organizations import Acting, Demand, Reading, Tier
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.values.money import UNIT, Minor
+from hansa.foundation.values.rights import Right
+from hansa.rooms import ledger, treasury
 from hansa.rooms.organizations.founding import NewOrganization, found
-from hansa.rooms.organizations.requests import acts as requests
-from hansa.rooms.organizations.requests.kinds import kinds_of
-from hansa.rooms.treasury import store
-from hansa.rooms.treasury.payments.asking import NewPayment, ask_for_payment
-from hansa.rooms.treasury.records import Limits
+from hansa.rooms.organizations.teams import acts as teams
 from tests.founded import open_copy
 from tests.properties.scale import by_tier, printed_seed
 from tests.properties.test_organization_interleavings import person
-from tests.registry import DatabaseFarm, TestRegistry
+from tests.properties.treasury_faults import FAULTS
+from tests.properties.treasury_model import ADMIN, Model, Refusal, Rules, fee
+from tests.properties.treasury_scene import TEAM, Scene, Stage, numbered
+from tests.registry import DatabaseFarm
 
-HISTORIES = by_tier(6, 100, 1_000)
-ACTS = 40
-ADMIN, OWNER = 3, 4
-ROLES = {"admin": ADMIN, "owner": OWNER}
-_numbers = count(1)
+HISTORIES = by_tier(100, 10_000, 100_000)
+# As many as find each planted fault.
+PLANTED_HISTORIES = 1_000
+ACTS = 16
+PEOPLE = 5
+HELD = 100
+DAY, MONTH = 25, 31 * 24
 
-
-@dataclass
-class Asked:
-    """A request as the model knows it."""
-
-    amount: int
-    initiator: int
-    demands: list[tuple[int, str]]
-    approvals: set[int] = field(default_factory=set)
-    status: str = "PENDING"
-
-
-@dataclass
-class Model:
-    """Roles by person, tiers (above, approvals, from) in ascending order, and the sums of the day; amounts in whole units."""
-
-    roles: dict[int, int]
-    tiers: list[tuple[int, int, str]] = field(default_factory=list)
-    day_max: int | None = None
-    spent: int = 0
-    unapproved: int = 0
-    requests: list[Asked] = field(default_factory=list)
-
-    def demands(self, amount: int) -> list[tuple[int, str]]:
-        matching = [(needed, word) for above, needed, word in self.tiers if amount > above]
-        if matching:
-            return matching[-1:]
-        if self.tiers and self.unapproved + amount > self.tiers[0][0]:
-            return [self.tiers[0][1:]]
-        return []
-
-    def others(self, asked: Asked, word: str) -> set[int]:
-        return {who for who, role in self.roles.items() if role >= ROLES[word]} - {asked.initiator}
-
-    def judged(self, asked: Asked) -> str:
-        """met, delayed or missing."""
-        result = "met"
-        for needed, word in {*asked.demands, *self.demands(asked.amount)}:
-            eligible = self.others(asked, word)
-            given = eligible & asked.approvals
-            if len(given) >= needed:
-                continue
-            if given != eligible:
-                return "missing"
-            result = "delayed"
-        return result
-
-    def executes(self, asked: Asked, *, is_new: bool = False) -> bool:
-        if not is_new and self.roles[asked.initiator] < ADMIN:
-            return False
-        if self.day_max is not None and self.spent + asked.amount > self.day_max:
-            return False
-        self.spent += asked.amount
-        self.unapproved += 0 if asked.demands else asked.amount
-        asked.status = "EXECUTED"
-        return True
-
-    def pay(self, who: int, amount: int) -> str:
-        asked = Asked(amount, who, self.demands(amount))
-        if self.roles[who] < ADMIN or (not asked.demands and not self.executes(asked, is_new=True)):
-            return "refused"
-        self.requests.append(asked)
-        return asked.status
-
-    def approve(self, who: int, asked: Asked) -> str:
-        words = [word for _, word in (*asked.demands, *self.demands(asked.amount))]
-        if asked.status != "PENDING" or not any(who in self.others(asked, word) for word in words):
-            return "refused"
-        asked.approvals.add(who)
-        if self.judged(asked) == "met":
-            self.executes(asked)
-        return asked.status
-
-    def retry(self, who: int, asked: Asked) -> str:
-        is_allowed = who == asked.initiator or self.roles[who] >= ADMIN
-        if asked.status != "PENDING" or not is_allowed or self.judged(asked) == "missing":
-            return "refused"
-        if self.judged(asked) == "delayed":
-            return "delayed"
-        return asked.status if self.executes(asked) else "refused"
-
-    def end(self, who: int, asked: Asked, act: str) -> str:
-        words = [word for _, word in (*asked.demands, *self.demands(asked.amount))]
-        may_reject = any(who in self.others(asked, word) for word in words)
-        may_cancel = who == asked.initiator or self.roles[who] >= OWNER
-        if asked.status != "PENDING" or not (may_reject if act == "reject" else may_cancel):
-            return "refused"
-        asked.status = "REJECTED" if act == "reject" else "CANCELLED"
-        return asked.status
+_BROKEN = """
+SELECT 'executed with fewer approvals' AS rule, id::text FROM organizations_request r
+WHERE status = 'EXECUTED' AND executes_at IS NULL
+  AND approvals_needed > (SELECT count(*) FROM organizations_approval a WHERE a.request_id = r.id)
+UNION ALL SELECT 'approved by its initiator', request_id::text FROM organizations_approval a
+JOIN organizations_request r ON r.id = a.request_id AND a.developer_id IN (r.initiator_id, r.concerned_id)
+UNION ALL SELECT 'executed payments and transactions differ', coalesce(r.id::text, t.ref)
+FROM (SELECT * FROM organizations_request WHERE kind = 'payment' AND status = 'EXECUTED') r
+FULL JOIN (SELECT * FROM ledger_transaction WHERE ref LIKE 'org-request-%') t
+  ON t.id = r.tx_id AND t.ref = 'org-request-' || r.id AND t.amount = r.amount
+WHERE r.id IS NULL OR t.id IS NULL
+UNION ALL SELECT 'sums of a day are not what left', (s.spent - o.spent)::text
+FROM (SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(unapproved), 0) AS unapproved FROM treasury_day) s,
+  (SELECT coalesce(sum(amount), 0) AS spent, coalesce(sum(amount) FILTER (WHERE is_unapproved), 0) AS unapproved FROM treasury_outlay) o
+WHERE (s.spent, s.unapproved) IS DISTINCT FROM (o.spent, o.unapproved)
+"""
 
 
-class Played:
-    """The same acts at an organization of a registry."""
+class Undone(Exception):
+    """The end of a history, which leaves nothing."""
 
-    def __init__(self, registry: TestRegistry, people: list[Developer], giver: Any, payee: Any) -> None:
-        self.registry, self.people, self.giver, self.payee = registry, people, giver, payee
-        self.slug = f"modelled-{next(_numbers)}"
-        self.ids: list[UUID] = []
 
-    async def run(self, use_case: Any) -> Any:
-        return await self.registry.database.transaction(use_case)
+class History:
+    """One life of a treasury, played by the model and by the use cases."""
 
-    def by(self, who: int) -> Acting:
-        return Acting.by(self.registry.runtime, self.people[who])
+    def __init__(self, stage: Stage, tx: Tx, chance: random.Random) -> None:
+        self.stage, self.tx, self.chance = stage, tx, chance
+        self.scene = Scene(stage, tx)
+        self.model = Model({0: 4}, set(), HELD * UNIT, stage.own.did)
+        self.given: list[Any] = []
 
-    async def prepare(self, roles: dict[int, int]) -> None:
-        new = NewOrganization(self.slug, "Modelled", "", "private")
-        shown = await self.run(lambda tx: found(tx, self.people[0], new, self.registry.settings))
-        self.organization = shown.organization
-        for who, role in roles.items():
-            if who:
-                await self.run(lambda tx, who=who, role=role: self._join(tx, who, role))
-        given = await self.giver.transfer(self.organization.treasury_did, "99")
-        assert given.status_code == 200, given.text
+    async def live(self) -> None:
+        # With few kinds of acts they meet more often.
+        kinds = [self.draw, self.rule, self.budget, self.change, self.place, self.move_units, self.pass_time]
+        acts = [self.pay, self.decide, *self.chance.sample(kinds, self.chance.choice([2, 3, 7]))]
+        acts += self.chance.choice([[self.offer, self.bid, self.award, self.end_order], []])
+        acts += [self.pay, self.decide, self.decide] * (len(acts) // 4)
+        try:
+            await self.begin()
+            for _ in range(ACTS):
+                await self.chance.choice(acts)()
+            await self.judge()
+        except AssertionError:
+            print(*self.given, sep="\n")
+            raise
 
-    async def _join(self, tx: Any, who: int, role: int) -> None:
-        await tx.execute(
-            "INSERT INTO organizations_member (organization_id, developer_id, role) VALUES ($1, $2, $3)"
-            " ON CONFLICT (organization_id, developer_id) DO UPDATE SET role = excluded.role",
-            self.organization.id,
-            self.people[who].id,
-            role,
+    async def begin(self) -> None:
+        """Members, budgets and rules, which an organization without tiers gets at once."""
+        for whom in range(1, PEOPLE):
+            if role := self.chance.choice([0, 1, 2, 3, 3, 4]):
+                self.model.roles[whom] = role
+                assert await self.scene.join(whom, role) == "done"
+        for whom in self.chance.sample([*self.model.roles], min(2, len(self.model.roles))):
+            await self.both(("place", 0, whom), is_given=True)
+        if self.chance.random() < 0.5:
+            await self.budget()
+        await self.rule()
+
+    async def both(self, act: tuple[Any, ...], **named: Any) -> None:
+        """Let the model and the use case do the same, and compare what they answer and what is stored."""
+        name, *given = act
+        self.given.append((*act, named))
+        try:
+            expected = getattr(self.model, name)(*given, **named)
+        except Refusal as refusal:
+            (expected,) = refusal.args
+        await self.scene.no_more_pace()
+        use_case = getattr(self.scene, name, None)
+        answered = await (use_case(*given, **named) if use_case else self.scene.on_request(*act))
+        assert answered == expected
+        await self.compare()
+
+    async def compare(self) -> None:
+        state, model = await self.scene.find_new(), self.model
+        people = {one.id: number for number, one in enumerate(self.stage.people)}
+        assert {people[int(one)]: role for one, role in state["roles"].items()} == model.roles
+        assert {people[one] for one in state["team"]} == model.team
+        assert (state["day"] or [0, 0]) == [model.spent, model.unapproved]
+        held = sum(one.amount + fee(one.amount) for one in model.orders if one.status == "OPEN")
+        prices = [price for one in model.orders for _, price, status in one.bids if status == "won"]
+        assert state["held"] == [model.liquid, held + sum(price + fee(price) for price in prices)]
+        budgets = [one and [one.amount, one.period, one.agent, one.spent] for one in model.budgets]
+        assert numbered(self.scene.budgets, state["budgets"]) == budgets
+        asked = [model.state(one) for one in model.requests]
+        assert numbered(self.scene.requests, state["requests"]) == asked
+        assert numbered(self.scene.orders, state["orders"]) == [one.status for one in model.orders], (
+            self.given
+        )
+        for ids, order in zip(self.scene.bids, model.orders, strict=True):
+            assert numbered(ids, state["bids"]) == [status for _, _, status in order.bids]
+
+    def who(self) -> int:
+        """Somebody whose account is active, a member or a stranger, mostly an admin."""
+        active = [one for one in range(PEOPLE) if one not in self.model.barred]
+        admins = [one for one in active if self.model.roles.get(one, 0) >= ADMIN]
+        return self.chance.choice(admins if admins and self.chance.random() < 0.7 else active)
+
+    def amount(self) -> int:
+        return self.chance.choice([1, 2, 4, 5, 6, 9, 10, 11, 19, 20, 21, 40, 60]) * UNIT
+
+    def place_in(self, things: list[Any]) -> int:
+        """A place, mostly one of the last."""
+        return len(things) - 1 - min(self.chance.choice([0, 0, 0, 1, 1, 2, 3]), len(things) - 1)
+
+    async def pay(self) -> None:
+        payee = self.chance.choice([self.stage.own, *self.stage.strangers]).did
+        has_budget = self.model.budgets and self.chance.random() < 0.4
+        budget = self.place_in(self.model.budgets) if has_budget else None
+        who = (
+            self.chance.choice([*self.model.team])
+            if has_budget and self.model.team - self.model.barred
+            else self.who()
+        )
+        await self.both(("pay", who, payee, self.amount(), budget))
+
+    async def decide(self) -> None:
+        if not self.model.requests:
+            return
+        number = self.place_in(self.model.requests)
+        act, who = self.chance.choice(["approve"] * 7 + ["reject", "cancel", "retry", "retry"]), self.who()
+        asked = self.model.requests[number]
+        fitting = set().union(*(self.model.approvers(asked, of) for _, of in self.model.binding(asked)))
+        if act == "approve" and fitting and self.chance.random() < 0.8:
+            who = self.chance.choice(sorted(fitting - asked.approved or fitting))
+        await self.both((act, who, number))
+
+    async def draw(self) -> None:
+        await self.both(("draw", self.amount()))
+
+    async def rule(self) -> None:
+        chance, old = self.chance, self.model.rules
+        of = ["admin", "admin", "owner", "team"]
+        overs = sorted(chance.sample([0, 5, 10, 20, 40], chance.choice([0, 1, 1, 2])))
+        tiers = tuple((over * UNIT, chance.choice([1, 2, 2, 3]), chance.choice(of)) for over in overs)
+        most = chance.choice([None, None, 20 * UNIT, 50 * UNIT])
+        unapproved = chance.choice([None, None, 5 * UNIT, 30 * UNIT])
+        allowed = chance.choice([None, None, None, frozenset({self.stage.strangers[0].did})])
+        rules = Rules(tiers, most, unapproved, allowed)
+        if old.tiers and chance.random() < 0.5:
+            tiers = tuple(
+                (over, number + chance.choice([0, 1]), approvers) for over, number, approvers in old.tiers
+            )
+            rules = Rules(tiers, chance.choice([old.day_max, most]), old.unapproved_max, old.allowed)
+        await self.both(("rule", self.who(), rules))
+
+    async def budget(self) -> None:
+        who, budgets = self.who(), self.model.budgets
+        if budgets and self.chance.random() < 0.2:
+            await self.both(("end_budget", who, self.place_in(budgets)))
+            return
+        number = self.place_in(budgets) if budgets and self.chance.random() < 0.6 else None
+        period, is_agent = self.chance.choice(["month", "once"]), self.chance.random() < 0.5
+        if number is not None and budgets[number] and self.chance.random() < 0.5:
+            period, is_agent = budgets[number].period, budgets[number].agent
+        await self.both(("budget", who, number, self.amount(), period), agent=is_agent)
+
+    async def change(self) -> None:
+        whom, kind = self.chance.randrange(PEOPLE), self.chance.random()
+        approved = {who for one in self.model.requests if one.status == "PENDING" for who in one.approved}
+        if approved and self.chance.random() < 0.5:
+            whom = self.chance.choice(sorted(approved))
+        if whom not in self.model.roles:
+            role = self.chance.choice([1, 2])
+            self.model.roles[whom] = role
+            assert await self.scene.join(whom, role) == "done"
+            await self.compare()
+        elif kind < 0.2:
+            is_barred = whom not in self.model.barred
+            if len(self.model.barred) < 2 or not is_barred:
+                (self.model.barred.add if is_barred else self.model.barred.discard)(whom)
+                await self.scene.bar(whom, is_barred=is_barred)
+        else:
+            role = self.chance.choice([None, None, 1, 2, 3, 3, 4])
+            await self.both(
+                ("change", whom if kind < 0.4 and whom not in self.model.barred else self.who(), whom, role)
+            )
+
+    async def place(self) -> None:
+        await self.both(
+            ("place", self.who(), self.chance.randrange(PEOPLE)), is_given=self.chance.random() < 0.6
         )
 
-    async def set_role(self, who: int, role: int) -> None:
-        await self.run(lambda tx: self._join(tx, who, role))
+    async def move_units(self) -> None:
+        """Units come to the treasury, or leave it by no request."""
+        amount = self.amount()
+        if self.chance.random() < 0.5:
+            await self.scene.give(amount)
+            self.model.liquid += amount
+        elif amount <= self.model.liquid:
+            assert await self.scene.take(amount) == "done"
+            self.model.liquid -= amount
+        await self.compare()
 
-    async def set_rules(self, tiers: list[tuple[int, int, str]], day_max: int | None) -> None:
-        rows = [Tier(units(above), Demand(needed, word), word) for above, needed, word in tiers]
-        limits = Limits(None if day_max is None else units(day_max))
-        await self.run(lambda tx: organizations.replace_tiers(tx, self.organization.id, rows))
-        await self.run(lambda tx: store.put_limits(tx, self.organization.id, limits))
+    async def offer(self) -> None:
+        await self.both(("offer", self.who(), self.amount()))
 
-    async def pay(self, who: int, amount: int) -> str:
-        new = NewPayment(self.payee.did, units(amount), None, None, None)
-        made = await self._ended(lambda tx: ask_for_payment(tx, self.by(who), self.slug, new))
-        if isinstance(made, Reading):
-            self.ids.append(made.request.id)
-            return made.request.status
-        return "refused"
+    async def bid(self) -> None:
+        if not self.model.orders:
+            await self.offer()
+            return
+        number, agent = (
+            self.place_in(self.model.orders),
+            self.chance.choice([self.stage.own, *self.stage.strangers * 3]),
+        )
+        order = self.model.orders[number]
+        if order.bids and self.chance.random() < 0.2:
+            await self.both(("withdraw", number, self.place_in(order.bids)))
+            return
+        price = self.chance.choice([order.amount, order.amount // 2 // UNIT * UNIT or UNIT, self.amount()])
+        await self.both(("bid", agent.did, number, price))
 
-    async def act(self, who: int, number: int, name: str) -> str:
-        use_case = {
-            "approve": requests.approve,
-            "retry": requests.retry,
-            "cancel": requests.cancel,
-            "reject": requests.reject,
-        }[name]
-        more = {"reason": None} if name == "reject" else {}
-        kinds, request_id = kinds_of(self.registry.runtime), self.ids[number]
-        made = await self._ended(lambda tx: use_case(tx, self.by(who), kinds, self.slug, request_id, **more))
-        if not isinstance(made, Reading):
-            is_delayed = type(made).__name__ == "RequestDelayed"
-            return "delayed" if is_delayed else "refused"
-        is_delayed = name == "retry" and made.request.status == "PENDING"
-        return "delayed" if is_delayed else str(made.request.status)
-
-    async def _ended(self, use_case: Any) -> Any:
-        try:
-            return await self.run(use_case)
-        except Refused as refusal:
-            return refusal
-
-    async def sums(self) -> tuple[int, int]:
-        today = await self.registry.database.query(lambda tx: store.today(tx, self.organization.id))
-        assert today.spent % units(1) == today.unapproved % units(1) == 0
-        return today.spent // units(1), today.unapproved // units(1)
-
-
-@pytest.fixture(scope="module")
-async def registry(
-    database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[TestRegistry]:
-    async with open_copy(database_farm, tmp_path_factory.mktemp("modelled")) as opened:
-        yield opened
-
-
-def random_tiers(random: Random) -> list[tuple[int, int, str]]:
-    above = sorted(random.sample((1, 2, 4), random.randint(0, 2)))
-    return [(one, random.randint(1, 3), random.choice(("admin", "owner"))) for one in above]
-
-
-async def test_random_acts_at_a_treasury_end_as_in_the_model(registry: TestRegistry):
-    random = Random(printed_seed())
-    for _ in range(HISTORIES):
-        people = [await person(registry) for _ in range(5)]
-        payee = await registry.agent()
-        played = Played(registry, people, await registry.agent(), payee)
-        model = Model({0: OWNER, 1: OWNER, 2: ADMIN, 3: ADMIN, 4: 2})
-        await played.prepare(model.roles)
-        for _ in range(ACTS):
-            await _one_act(random, model, played)
-        assert await played.sums() == (model.spent, model.unapproved)
-        assert await payee.balance() == str(100 + model.spent)
-        paid = sum(asked.amount for asked in model.requests if asked.status == "EXECUTED")
-        assert paid == model.spent
-
-
-async def _one_act(random: Random, model: Model, played: Played) -> None:
-    who = random.randrange(5)
-    kind = random.choice(
-        ("pay", "pay", "approve", "approve", "approve", "retry", "cancel", "reject", "role", "rules")
-    )
-    if kind == "pay" and model.spent < 80:
-        amount = random.randint(1, 5)
-        done, expected = await played.pay(who, amount), model.pay(who, amount)
-        assert done == expected, (kind, who, amount, model)
-    elif kind == "role":
-        who, role = random.randrange(1, 5), random.choice((2, ADMIN, OWNER))
-        model.roles[who] = role
-        await played.set_role(who, role)
-    elif kind == "rules":
-        model.tiers, model.day_max = random_tiers(random), random.choice((None, None, 20, 60))
-        await played.set_rules(model.tiers, model.day_max)
-    elif model.requests and kind in {"approve", "retry", "cancel", "reject"}:
-        number = random.randrange(max(0, len(model.requests) - 4), len(model.requests))
-        asked = model.requests[number]
-        done = await played.act(who, number, kind)
-        if kind == "approve":
-            expected = model.approve(who, asked)
-        elif kind == "retry":
-            expected = model.retry(who, asked)
+    async def award(self) -> None:
+        places = [number for number, one in enumerate(self.model.orders) if one.bids]
+        if places:
+            number = self.chance.choice(places)
+            await self.both(("award", self.who(), number, self.place_in(self.model.orders[number].bids)))
         else:
-            expected = model.end(who, asked, kind)
-        assert done == expected, (kind, who, asked, model)
+            await self.bid()
+
+    async def end_order(self) -> None:
+        if self.model.orders and self.chance.random() < 0.7:
+            await self.both(("call_off", self.who(), self.place_in(self.model.orders)))
+        else:
+            await self.run_jobs()
+
+    async def pass_time(self) -> None:
+        is_month = self.chance.random() < 0.15
+        hours = MONTH if is_month else self.chance.choice([DAY, DAY, DAY, 7 * DAY, 14 * DAY])
+        self.given.append(("pass_time", hours))
+        self.model.pass_time(hours, is_month=is_month)
+        await self.scene.pass_time(hours, is_month=is_month)
+        await self.compare()
+        if self.chance.random() < 0.7:
+            await self.run_jobs()
+
+    async def run_jobs(self) -> None:
+        self.given.append("run_jobs")
+        self.model.run_jobs()
+        await self.scene.no_more_pace()
+        await self.scene.run_jobs()
+        await self.compare()
+
+    async def judge(self) -> None:
+        """Question what is stored, without the model."""
+        assert [tuple(row) for row in await self.tx.fetch(_BROKEN)] == []
+        assert await treasury.request_gaps(self.tx, 0) == []
+        assert await treasury.work_order_gaps(self.tx) == []
+        assert await ledger.escrow_gaps(self.tx) == []
+
+
+async def live(stage: Stage, seed: str, histories: Iterable[int]) -> None:
+    for number in histories:
+
+        async def play(tx: Tx, number: int = number) -> None:
+            await History(stage, tx, random.Random(f"{seed}-{number}")).live()
+            raise Undone
+
+        with pytest.raises(Undone):
+            await stage.registry.database.transaction(play)
+
+
+@pytest.fixture
+async def stage(database_farm: DatabaseFarm, tmp_path: Path) -> AsyncIterator[Stage]:
+    async with open_copy(database_farm, tmp_path) as registry:
+        people = [await person(registry) for _ in range(PEOPLE)]
+        new = NewOrganization("modelled", "Modelled", "", "private")
+        run, founder = registry.database.transaction, people[0]
+        made = (await run(lambda tx: found(tx, founder, new, registry.settings))).organization
+        team = await run(lambda tx: teams.make_team(tx, founder, made.slug, TEAM, Right.READ))
+        giver, *others = [await registry.agent() for _ in range(4)]
+        assert (await giver.transfer(made.treasury_did, str(HELD - 10))).status_code == 200
+        await run(
+            lambda tx: ledger.grant(
+                tx,
+                payee=made.treasury_did,
+                amount=Minor(10 * UNIT),
+                ref="more",
+                book=ledger.Book.of(registry.settings),
+            )
+        )
+        await run(
+            lambda tx: tx.execute(
+                "UPDATE agents_agent SET organization_id = $1 WHERE did = $2", made.id, others[0].did
+            )
+        )
+        own, *strangers = [
+            Agent(
+                one.did,
+                founder.id,
+                (),
+                frozenset(),
+                is_governed=False,
+                organization_id=made.id if one is others[0] else None,
+            )
+            for one in others
+        ]
+        yield Stage(registry, people, made.slug, made.id, team.id, made.treasury_did, own, strangers)
+
+
+async def test_a_treasury_and_its_model_answer_every_history_alike(stage: Stage):
+    await live(stage, str(printed_seed()), range(HISTORIES))
+
+
+async def test_the_auditor_finds_a_history_sound(stage: Stage):
+    """One that is committed, as the auditor reads what others have committed."""
+    seed = printed_seed()
+    await stage.registry.database.transaction(lambda tx: History(stage, tx, random.Random(f"{seed}")).live())
+    verdict = await stage.registry.supply()
+    assert (verdict["status"], verdict["delta"]) == ("OK", "0")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_planted_fault_is_found(stage: Stage, fault: str, monkeypatch: pytest.MonkeyPatch):
+    plant, found_by = FAULTS[fault]
+    plant(monkeypatch)
+    # The same histories each time, from the one on that found it when the fault was written down.
+    with pytest.raises(AssertionError):
+        await live(stage, "planted", [*range(found_by, PLANTED_HISTORIES), *range(found_by)])

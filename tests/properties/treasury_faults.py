@@ -1,0 +1,77 @@
+"""Faults planted in the use cases of treasuries, each with the first history that finds it."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms.organizations.approvals.rules import Approver, Demand, Tally, tally
+from hansa.rooms.organizations.records import Organization, Request
+from hansa.rooms.organizations.requests import tally as tallying
+from hansa.rooms.organizations.requests.kinds import RequestKind
+from hansa.rooms.organizations.rules import Role
+from hansa.rooms.treasury import counting, store
+from hansa.rooms.treasury.records import Limits, Outlay
+
+
+def _leavers_approve(patch: pytest.MonkeyPatch) -> None:
+    def judged(
+        demands: Iterable[Demand],
+        approvers: Collection[Approver],
+        approved: Collection[int],
+        excluded: Collection[int | None],
+        *,
+        may_delay: bool,
+    ) -> Tally:
+        known = {one.developer_id for one in approvers}
+        leavers = [Approver(one, Role.OWNER) for one in approved if one not in known]
+        return tally(demands, [*approvers, *leavers], approved, excluded, may_delay=may_delay)
+
+    patch.setattr(tallying.rules, "tally", judged)
+
+
+def _budget_before_the_lock(patch: pytest.MonkeyPatch) -> None:
+    read_before: dict[UUID, int] = {}
+
+    async def spend(tx: Tx, organization_id: UUID, budget_id: UUID, amount: Minor) -> Any:
+        budget = await store.find_budget(tx, organization_id, budget_id)
+        if budget is None or read_before.setdefault(budget_id, budget.spent) + amount > budget.amount:
+            return None
+        row = await tx.fetchrow(
+            "UPDATE treasury_budget SET spent = spent + $2 WHERE id = $1 RETURNING period_start, amount - spent AS rest",
+            budget_id,
+            amount,
+        )
+        return row and (row["period_start"], Minor(int(row["rest"])))
+
+    patch.setattr(store, "spend_of_budget", spend)
+
+
+def _unapproved_not_counted(patch: pytest.MonkeyPatch) -> None:
+    count = counting.count
+
+    async def counted(tx: Tx, organization: Organization, outlay: Outlay, limits: Limits) -> Minor | None:
+        return await count(tx, organization, replace(outlay, is_unapproved=False), limits)
+
+    patch.setattr(counting, "count", counted)
+
+
+def _rules_of_creation_forgotten(patch: pytest.MonkeyPatch) -> None:
+    async def demanded(
+        tx: Tx, kind: RequestKind, organization: Organization, requests: Sequence[Request]
+    ) -> list[tuple[Demand, ...]]:
+        return list(await kind.demands(tx, organization, requests))
+
+    patch.setattr(tallying, "demands_now", demanded)
+
+
+FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {
+    "approvals of leavers are counted": (_leavers_approve, 855),
+    "a budget is judged by what was read before the lock": (_budget_before_the_lock, 183),
+    "payments without approvals are not counted": (_unapproved_not_counted, 0),
+    "the rules of the creation are forgotten": (_rules_of_creation_forgotten, 47),
+}

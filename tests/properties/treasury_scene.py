@@ -1,0 +1,287 @@
+"""One organization, and each act on its treasury as the use case that carries it out, in one transaction that is undone at the end."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web import admin_acts
+from hansa.foundation.plumbing.web.caller import Agent, Developer
+from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.money import Minor, format_amount
+from hansa.rooms import ledger, organizations
+from hansa.rooms.organizations.members.acts import change_member
+from hansa.rooms.organizations.membership import join
+from hansa.rooms.organizations.requests import acts as requests
+from hansa.rooms.organizations.requests import store as request_store
+from hansa.rooms.organizations.requests.kinds import kinds_of
+from hansa.rooms.organizations.rules import Role
+from hansa.rooms.organizations.teams import acts as teams
+from hansa.rooms.treasury.control import budgeting
+from hansa.rooms.treasury.control.ruling import put_rules
+from hansa.rooms.treasury.draws import draw
+from hansa.rooms.treasury.payments.asking import NewPayment, ask_for_payment
+from hansa.rooms.treasury.records import NewBudget, Period
+from hansa.rooms.treasury.work_orders import awarding, bidding, ending, opening
+from hansa.rooms.treasury.work_orders.records import NewBid, NewWorkOrder
+from tests.properties.treasury_model import Rules
+from tests.registry import TestRegistry
+
+TEAM = "finance"
+_numbers = count(1)
+
+_STATE = """
+SELECT json_build_object(
+  'roles', (SELECT json_object_agg(developer_id, role) FROM organizations_member
+    WHERE organization_id = $1 AND role IS NOT NULL),
+  'team', (SELECT json_agg(developer_id) FROM organizations_team_member WHERE team_id = $2),
+  'held', (SELECT json_build_array(liquid, escrow) FROM ledger_account WHERE did = $3),
+  'day', (SELECT json_build_array(spent, unapproved) FROM treasury_day
+    WHERE organization_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date),
+  'budgets', (SELECT json_object_agg(id, json_build_array(amount, period, agent_did IS NOT NULL,
+      CASE WHEN period = 'month' AND period_start < date_trunc('month', now() AT TIME ZONE 'UTC') THEN 0 ELSE spent END))
+    FROM treasury_budget WHERE organization_id = $1 AND deleted_at IS NULL),
+  'requests', (SELECT json_object_agg(id, CASE WHEN status = 'PENDING' AND expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE status END)
+    FROM organizations_request WHERE organization_id = $1),
+  'orders', (SELECT json_object_agg(id, status) FROM treasury_work_order WHERE organization_id = $1),
+  'bids', (SELECT json_object_agg(id, status) FROM treasury_work_bid)
+)
+"""
+
+_LATER = """
+UPDATE organizations_request SET created_at = created_at - $2::interval, expires_at = expires_at - $2::interval, executes_at = executes_at - $2::interval
+  WHERE organization_id = $1
+"""
+_ORDERS_LATER = """
+UPDATE treasury_work_order SET bids_until = bids_until - $2::interval, expires_at = expires_at - $2::interval, created_at = created_at - $2::interval
+  WHERE organization_id = $1
+"""
+_NEXT_DAY = """
+UPDATE treasury_day d SET day = (SELECT min(day) FROM treasury_day WHERE organization_id = $1) - 1
+WHERE organization_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+"""
+_NEXT_MONTH = "UPDATE treasury_budget SET period_start = period_start - 31 WHERE organization_id = $1"
+
+
+async def admits(*_: object) -> bool:
+    """No bond is asked for."""
+    return True
+
+
+@dataclass
+class Stage:
+    """A registry with an organization of one founder, its team and agent, other developers, and agents of strangers."""
+
+    registry: TestRegistry
+    people: list[Developer]
+    slug: str
+    organization_id: UUID
+    team_id: UUID
+    treasury: str
+    own: Agent
+    strangers: list[Agent]
+
+    def agent(self, did: str) -> Agent:
+        return next(one for one in (self.own, *self.strangers) if one.did == did)
+
+
+@dataclass
+class Scene:
+    """The acts of a history. Each answers with the status of its request, a word, or the status of its refusal."""
+
+    stage: Stage
+    tx: Tx
+    requests: list[UUID] = field(default_factory=list)
+    budgets: list[UUID] = field(default_factory=list)
+    orders: list[UUID] = field(default_factory=list)
+    bids: list[list[UUID]] = field(default_factory=list)
+    bidders: list[list[str]] = field(default_factory=list)
+
+    def by(self, who: int) -> organizations.Acting:
+        return organizations.Acting.by(self.stage.registry.runtime, self.stage.people[who])
+
+    async def answer(self, use_case: Callable[..., Awaitable[Any]], *given: Any, **named: Any) -> Any:
+        """Run one act as a transaction of its own."""
+        try:
+            async with self.tx.transaction():
+                answered = await use_case(self.tx, *given, **named)
+        except Refused as refusal:
+            return refusal.status
+        return answered.request.status if isinstance(answered, organizations.Reading) else answered
+
+    @property
+    def slug(self) -> str:
+        return self.stage.slug
+
+    @property
+    def settings(self) -> Any:
+        return self.stage.registry.settings
+
+    async def pay(self, who: int, payee: str, amount: int, budget: int | None) -> Any:
+        budget_id = None if budget is None else self.budgets[budget]
+        new = NewPayment(payee, Minor(amount), None, budget_id, None)
+        return await self.answer(ask_for_payment, self.by(who), self.slug, new)
+
+    async def on_request(self, name: str, who: int, number: int) -> Any:
+        kinds = kinds_of(self.stage.registry.runtime)
+        more = {"reason": None} if name == "reject" else {}
+        act = getattr(requests, name)
+        return await self.answer(act, self.by(who), kinds, self.slug, self.requests[number], **more)
+
+    async def draw(self, amount: int) -> Any:
+        drawn = await self.answer(draw, self.stage.own, Minor(amount), self.settings)
+        return drawn if isinstance(drawn, int) else "drawn"
+
+    async def rule(self, who: int, rules: Rules) -> Any:
+        tiers = [
+            {"over": format_amount(over), "approvals": number, "from": TEAM if of == "team" else of}
+            for over, number, of in rules.tiers
+        ]
+        stated = {
+            "tiers": tiers,
+            "per_day_max": None if rules.day_max is None else format_amount(rules.day_max),
+            "unapproved_per_day_max": None
+            if rules.unapproved_max is None
+            else format_amount(rules.unapproved_max),
+            "allowlist": None if rules.allowed is None else sorted(rules.allowed),
+        }
+        return _done(await self.answer(put_rules, self.by(who), self.slug, stated))
+
+    async def budget(self, who: int, number: int | None, amount: int, period: Period, *, agent: bool) -> Any:
+        team, did = (None, self.stage.own.did) if agent else (self.stage.team_id, None)
+        if number is None:
+            made = NewBudget("Calls", Minor(amount), period, team, did)
+            return _done(await self.answer(budgeting.make_budget, self.by(who), self.slug, made))
+        changes = {"amount": format_amount(amount), "period": period}
+        changes |= {"agent_did": did} if agent else {"team_id": team}
+        return _done(
+            await self.answer(budgeting.change_budget, self.by(who), self.slug, self.budgets[number], changes)
+        )
+
+    async def end_budget(self, who: int, number: int) -> Any:
+        return _done(
+            await self.answer(budgeting.delete_budget, self.by(who), self.slug, self.budgets[number])
+        )
+
+    async def join(self, whom: int, role: int) -> Any:
+        organization = await organizations.lock(self.tx, self.stage.organization_id)
+        member, founder = self.stage.people[whom], self.stage.people[0].id
+        return _done(await self.answer(join, member, organization, member.id, Role(role), by=founder))
+
+    async def change(self, who: int, whom: int, role: int | None) -> Any:
+        number = self.stage.people[whom].id
+        return _done(
+            await self.answer(change_member, self.by(who), self.slug, number, Role(role) if role else None)
+        )
+
+    async def place(self, who: int, whom: int, *, is_given: bool) -> Any:
+        number = self.stage.people[whom].id
+        if is_given:
+            return _done(await self.answer(teams.put_member, self.by(who), self.slug, TEAM, number))
+        return _done(await self.answer(teams.remove_member, self.stage.people[who], self.slug, TEAM, number))
+
+    async def bar(self, whom: int, *, is_barred: bool) -> None:
+        await (admin_acts.bar_author if is_barred else admin_acts.admit_author)(
+            self.tx, self.stage.people[whom].id
+        )
+
+    async def offer(self, who: int, amount: int) -> Any:
+        until = datetime.now(UTC) + timedelta(days=1)
+        new = NewWorkOrder("Work", "Work.", "Done.", Minor(amount), (), (), until, 2, 2, auto_approve=False)
+        made = await self.answer(opening.open_order, self.stage.people[who], self.slug, new, self.settings)
+        if not isinstance(made, int):
+            self.orders.append(made.order.id)
+            self.bids.append([])
+            self.bidders.append([])
+        return _done(made)
+
+    async def bid(self, did: str, number: int, price: int) -> Any:
+        agent = self.stage.agent(did)
+        new = NewBid(Minor(price), 60, "")
+        made = await self.answer(
+            bidding.bid, agent, self.orders[number], new, settings=self.settings, bond_admits=admits
+        )
+        if not isinstance(made, int):
+            self.bids[number].append(made.id)
+            self.bidders[number].append(did)
+        return _done(made)
+
+    async def withdraw(self, number: int, place: int) -> Any:
+        agent = self.stage.agent(self.bidders[number][place])
+        return _done(
+            await self.answer(bidding.withdraw, agent, self.orders[number], self.bids[number][place])
+        )
+
+    async def award(self, who: int, number: int, place: int) -> Any:
+        bid_id = self.bids[number][place]
+        return await self.answer(awarding.ask_for_award, self.by(who), self.slug, self.orders[number], bid_id)
+
+    async def call_off(self, who: int, number: int) -> Any:
+        given = self.stage.people[who], self.slug, self.orders[number], self.settings
+        return _done(await self.answer(ending.cancel, *given))
+
+    async def run_jobs(self) -> None:
+        kinds = kinds_of(self.stage.registry.runtime)
+        for organization_id, request_id in await request_store.due(self.tx, limit=100):
+            given = self.stage.registry.runtime, kinds, organization_id, request_id
+            assert await self.answer(requests.carry_out_delayed, *given) is None
+            await self.find_new()
+        for order_id in self.orders:
+            assert await self.answer(ending.expire, order_id, self.settings) is None
+
+    async def pass_time(self, hours: int, *, is_month: bool) -> None:
+        for statement in (_LATER, _ORDERS_LATER):
+            await self.tx.execute(statement, self.stage.organization_id, timedelta(hours=hours))
+        await self.tx.execute(_NEXT_DAY, self.stage.organization_id)
+        if is_month:
+            await self.tx.execute(_NEXT_MONTH, self.stage.organization_id)
+
+    async def give(self, amount: int) -> None:
+        given = {"payee": self.stage.treasury, "amount": Minor(amount), "ref": f"grant {next(_numbers)}"}
+        assert await ledger.grant(self.tx, **given, book=ledger.Book.of(self.settings))
+
+    async def take(self, amount: int) -> Any:
+        order = ledger.PaymentOrder(
+            self.stage.treasury,
+            self.stage.strangers[0].did,
+            Minor(amount),
+            f"taken {next(_numbers)}",
+            fee=Minor(0),
+        )
+        return _done(
+            await self.answer(ledger.apply, [ledger.payment_line(order)], ledger.Book.of(self.settings))
+        )
+
+    async def state(self) -> dict[str, Any]:
+        """All that the model knows too, by id."""
+        stage = self.stage
+        text = await self.tx.fetchval(_STATE, stage.organization_id, stage.team_id, stage.treasury)
+        return {name: value or {} for name, value in json.loads(text).items()}
+
+    async def find_new(self) -> dict[str, Any]:
+        """The state, after the ids of requests and budgets that were made meanwhile are known."""
+        state = await self.state()
+        for known, name in ((self.requests, "requests"), (self.budgets, "budgets")):
+            new = [UUID(one) for one in state[name] if UUID(one) not in known]
+            assert len(new) <= 1
+            known.extend(new)
+        return state
+
+    async def no_more_pace(self) -> None:
+        """Let the turnover of the last hour make no fee higher."""
+        await self.tx.execute(
+            "UPDATE ledger_account SET pace = '{}' WHERE did = $1 AND pace <> '{}'", self.stage.treasury
+        )
+
+
+def _done(answered: Any) -> Any:
+    return answered if isinstance(answered, int | str) and not isinstance(answered, bool) else "done"
+
+
+def numbered(ids: Sequence[UUID], by_id: dict[str, Any]) -> list[Any]:
+    """The values of these ids, None where there is none."""
+    return [by_id.get(str(one)) for one in ids]
