@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.async_api import Browser, Page, expect
@@ -15,6 +16,7 @@ from tests.running_jobs import working
 
 QUEUED = [kind for kind in ASSEMBLY.jobs if kind.every_seconds is None]
 TOKEN_OF_MAIL = re.compile(r"oit_[0-9a-f]{64}")
+TREASURY_DID = re.compile(r"did:hansa:[\w.:-]+")
 BASE = "/account/organizations/lighthouse"
 
 
@@ -65,6 +67,125 @@ async def test_two_owners_share_agents_in_an_organization(
     await ben.page.get_by_role("link", name="Lingua").click()
     await expect(ben.page.get_by_role("link", name="Credentials")).to_be_visible()
     await leave(ben)
+
+
+async def test_two_owners_pay_together_and_a_stranger_wins_their_work(
+    browser: Browser, registry: TestRegistry, mails: MailServer
+):
+    ada, ben, cleo = [
+        PersonAtBrowser(registry, mails, await opened(browser, registry), name)
+        for name in ("Ada", "Ben", "Cleo")
+    ]
+    for person in (ada, ben, cleo):
+        await person.sign_up()
+        await person.verify_address()
+    for person, name in ((ada, "Lingua"), (cleo, "Scribe")):
+        await person.log_in()
+        await person.create_agent(name)
+    await found(ada)
+    await invite(ada, ben)
+    await accept(ben)
+    await make_owner(ada, "Ben")
+    await pay_in(ada, "60")
+    await require_an_approval(ada)
+    await ask_for_payment(ada, cleo)
+    await approve_payment(ben)
+    assert (await balance_of(cleo)) == "110"
+    await offer_work(ada)
+    await bid(cleo)
+    await award(ben)
+    number = await contract_of(cleo)
+    await cleo.deliver(number)
+
+
+async def pay_in(person: PersonAtBrowser, amount: str) -> None:
+    """Units of the own agent go to the treasury."""
+    page = person.page
+    await page.goto(f"{BASE}/treasury")
+    did = TREASURY_DID.search(await page.content())[0]
+    await page.goto(f"{person.base}/wallet/send")
+    await page.get_by_label("Receiver", exact=True).fill(did)
+    await page.get_by_label("Amount in AVT").fill(amount)
+    await person.press("Check", "Confirm the transfer")
+    await page.get_by_role("button", name=f"Send {amount} AVT").click()
+    await person.reads("The units were sent.")
+
+
+async def require_an_approval(person: PersonAtBrowser) -> None:
+    page = person.page
+    await page.goto(f"{BASE}/treasury/rules")
+    await page.get_by_label("A payment of more than").first.fill("5")
+    await page.get_by_label("of", exact=True).first.select_option("owner")
+    await confirm(page, "Change the rules")
+    await expect(page.get_by_role("status")).to_be_visible()
+
+
+async def ask_for_payment(person: PersonAtBrowser, receiver: PersonAtBrowser) -> None:
+    page = person.page
+    await page.goto(f"{BASE}/treasury/pay")
+    await page.get_by_label("Receiver", exact=True).fill(receiver.agent.did)
+    await page.get_by_label("Amount in AVT").fill("10")
+    await page.get_by_role("button", name="Check", exact=True).click()
+    await expect(page.get_by_text("Nothing has been paid or asked yet.")).to_be_visible()
+    await page.get_by_role("button", name="Ask for 10 AVT").dblclick()
+    await expect(page.get_by_role("status")).to_be_visible()
+
+
+async def approve_payment(person: PersonAtBrowser) -> None:
+    """From the inbox of the person, where the request waits."""
+    page = person.page
+    await page.goto("/account/approvals")
+    await page.locator(f"main a[href^='{BASE}']").first.click()
+    if "/requests/" not in page.url:
+        await page.get_by_role("link", name="Decide").click()
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Approve and pay 10 AVT").dblclick()
+    await expect(page.get_by_role("status")).to_be_visible()
+
+
+async def balance_of(person: PersonAtBrowser) -> str:
+    answer = await person.registry.get("/teg/balance", headers=person.agent.headers)
+    return answer.json()["balance"]
+
+
+async def offer_work(person: PersonAtBrowser) -> None:
+    page = person.page
+    await page.goto(f"{BASE}/work/new")
+    await page.get_by_label("Title", exact=True).first.fill("Translate the manual")
+    await page.get_by_label("Specification").fill("Forty pages of German.")
+    await page.get_by_label("Acceptance criteria").fill("No page is missing.")
+    await page.get_by_label("Reward in AVT").fill("5")
+    await page.get_by_label("Bids until").fill(f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%dT%H:%M}")
+    await confirm(page, "Offer the work", "Hold the reward and offer the work")
+    await person.reads("The work is offered, and its reward is held.")
+
+
+async def bid(person: PersonAtBrowser) -> None:
+    """From the public board, as the owner of an agent."""
+    page = person.page
+    await page.goto("/work")
+    await page.get_by_role("link", name="Translate the manual").click()
+    await page.get_by_role("link", name="Bid").click()
+    await page.locator(f"a[href^='{person.base}/work/']").first.click()
+    await page.get_by_label("Price in AVT").fill("4")
+    await page.get_by_label("Days that you need").fill("2")
+    await confirm(page, "Bid")
+    await expect(page.get_by_role("status")).to_contain_text("The bid counts.")
+
+
+async def award(person: PersonAtBrowser) -> None:
+    page = person.page
+    await page.goto(f"{BASE}/work")
+    await page.get_by_role("link", name="Translate the manual").click()
+    await confirm(page, "Award", "Award for 4 AVT")
+    await expect(page.get_by_role("status")).to_be_visible()
+
+
+async def contract_of(person: PersonAtBrowser) -> int:
+    """The number of the only contract of the agent."""
+    answer = await person.registry.get("/contracts", headers=person.agent.headers)
+    (contract,) = answer.json()["items"]
+    return contract["id"]
 
 
 async def found(person: PersonAtBrowser) -> None:

@@ -1,12 +1,13 @@
 """Pages of an organization over HTTP: rights of members, forms, and forms that are sent twice."""
 
+import json
 import re
 
 import pytest
 
 from tests.browsing import BrowserOf, browser_of
 from tests.organizations import Organization, found, id_of, token_mailed_to
-from tests.registry import PASSWORD, TestDeveloper, TestRegistry, text_of
+from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of, text_of
 
 LIST = "/account/organizations"
 
@@ -331,6 +332,24 @@ async def test_an_agent_moves_in_and_is_released_to_the_owner_who_asks(
     assert "The agent is yours" in owner.text
     own = await registry.get("/agents", headers=guild.owner.headers)
     assert [one["did"] for one in own.json()["items"]] == [empty.did]
+
+
+async def test_an_agent_is_created_in_an_organization(owner: BrowserOf, guild: Organization):
+    new, born = "/account/agents/new", f"Born in {guild.slug}"
+    await owner.open(new)
+    await owner.send(f"{new}/from-card", card=json.dumps(card_of(born)))
+    assert f'<option value="{guild.slug}">' in owner.text
+    await owner.send(new, organization=guild.slug)
+    assert "Agent created" in owner.text
+    await owner.open(f"{base_of(guild)}/agents")
+    assert born in owner.text
+
+
+async def test_a_person_without_an_organization_is_not_asked_for_an_owner(registry: TestRegistry):
+    browser = await browser_of(registry)
+    await browser.open("/account/agents/new")
+    await browser.send("/account/agents/new/from-card", card=json.dumps(card_of("Scribe")))
+    assert 'name="organization"' not in browser.text
 
 
 async def test_every_act_stands_in_the_audit(owner: BrowserOf, guild: Organization):

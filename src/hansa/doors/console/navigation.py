@@ -211,6 +211,8 @@ def agent_tabs(
         (name, [(below, page) for below, page, needed in within if needed <= right])
         for name, within in AGENT_TABS
     ]
+    # A bid on work becomes a contract.
+    path = path.replace(f"{base}/work/", f"{base}/contracts/")
     pages = [
         (len(below), tab, below) for tab, within in open_tabs for below, _ in within
         if path == base + below or (below and path.startswith(f"{base}{below}/"))

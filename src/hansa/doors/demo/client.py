@@ -8,6 +8,7 @@ import httpx2
 import msgspec
 
 from hansa.doors.demo.screen import Screen
+from hansa_client import DeveloperTokens
 
 OK = 200
 CREATED = 201
@@ -27,11 +28,11 @@ class DemoDeveloper(msgspec.Struct):
 
     name: str
     email: str
-    token: str
+    tokens: DeveloperTokens
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"}
+        return {"Authorization": f"Bearer {self.tokens.access_token}"}
 
 
 @dataclass
@@ -82,7 +83,9 @@ class DemoClient:
         await self.ask("POST", "/api/v1/auth/register", expect=CREATED, json=person)
         form = {"username": email, "password": password}
         login = await self.ask("POST", "/api/v1/auth/login", data=form)
-        return DemoDeveloper(name, email, login.json()["access_token"])
+        issued = login.json()
+        tokens = DeveloperTokens.issued(issued["access_token"], issued["refresh_token"], issued["expires_in"])
+        return DemoDeveloper(name, email, tokens)
 
     async def create_agent(self, owner: DemoDeveloper, did_method: str, card: dict[str, Any]) -> DemoAgent:
         """Onboard an agent in two steps and log it in."""

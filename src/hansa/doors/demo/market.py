@@ -48,6 +48,16 @@ class Tally(msgspec.Struct):
         """Expect that a ruling destroyed a deposit of an agent."""
         self.balances[did] -= amount
 
+    def count_paid_in(self, payer: str, amount: Decimal, fee: Decimal) -> None:
+        """Expect what an agent paid into a treasury."""
+        self.balances[payer] -= amount + fee
+        self.fees += fee
+
+    def count_paid_out(self, payee: str, amount: Decimal, fee: Decimal) -> None:
+        """Expect what a treasury, which pays its own fees, paid an agent."""
+        self.balances[payee] += amount
+        self.fees += fee
+
     def _move(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:
         self.balances[payer] -= amount + fee
         self.balances[payee] += amount

@@ -25,6 +25,7 @@ from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
+from hansa.doors.demo.organization import DemoOrganization, end_organization, work_for_an_organization
 from hansa.doors.demo.paid_call import PATIENT, THROUGH_TOOLS, Caller, pay_for_a_call, registry_of
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
@@ -35,9 +36,9 @@ from hansa_client.records.contracts import Deliverable, Proposal
 from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 9
-# What the paid calls and the contracts cost together, with their fees, and some more.
-UNITS_NEEDED = Decimal(5)
+STEPS = 10
+# What the paid calls, the contracts and the treasury cost together, with their fees, and some more.
+UNITS_NEEDED = Decimal(8)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
 SETTLE_SECONDS = 60
 SETTLE_PAUSE_SECONDS = 0.2
@@ -45,6 +46,7 @@ REQUEST_SECONDS = 60
 PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
 DISPUTE = "deposit a bond and decide a dispute"
+ORGANIZATION = "found an organization and award its work"
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
 COMPLAINT = "Every second page is missing."
@@ -104,6 +106,7 @@ class _Demo:
         self._options = options
         # Keeps names and addresses apart from those of other runs on the same registry.
         self._run = secrets.token_hex(4)
+        self._organization: DemoOrganization | None = None
 
     async def run(self, url: str) -> dict[str, Any]:
         config = await self._read_config(url)
@@ -126,6 +129,8 @@ class _Demo:
         _show(report, config["settlement_currency"], self._screen.console)
         if self._options.removes:
             self._screen.step("remove the demo data")
+            if self._organization is not None:
+                await end_organization(url, self._organization)
             report["removed"] = await remove(self._client, self._screen, agents, developers)
         return report
 
@@ -188,13 +193,13 @@ class _Demo:
     async def _pay(
         self, url: str, agents: list[DemoAgent], developers: list[DemoDeveloper], tally: Tally
     ) -> list[DemoAgent]:
-        """Paid calls, a contract and a dispute; returns the agents that were made for them."""
+        """Paid calls, a contract, a dispute and an organization; returns the agents that were made for them."""
         by_balance = sorted(agents, key=lambda agent: tally.balances[agent.did], reverse=True)
         payer = by_balance[0]
         owner = next(developer for developer in developers if developer is not payer.owner)
         provider = next(agent for agent in by_balance if agent.owner is not payer.owner)
         if tally.balances[payer.did] < UNITS_NEEDED:
-            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE):
+            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE, ORGANIZATION):
                 self._screen.step(step)
                 self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
             return []
@@ -208,6 +213,9 @@ class _Demo:
             await contract_of_two_milestones(parties, tally)
             self._screen.step(DISPUTE)
             await self._dispute(parties, tally)
+            self._screen.step(ORGANIZATION)
+            others = [one for one in agents if one.owner is not payer.owner and one is not provider]
+            self._organization = await work_for_an_organization(parties, others, tally)
         except (HansaError, A2AClientError) as error:
             raise DemoFailed(str(error)) from error
         return [service]

@@ -28,6 +28,7 @@ from hansa.foundation.plumbing.web.limits import Limit, admit, client_site, limi
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.rooms import agents, catalogue
+from hansa.rooms.organizations import Role
 
 from .card_text import Review, card_in, review_of_card, review_of_host, text_of
 from .pages import path_of
@@ -114,6 +115,7 @@ async def create(
                 requested_by=REQUESTED_BY,
                 lifetime_seconds=settings.bootstrap_token_lifetime,
                 is_suspended=is_suspended,
+                organization=form.value("organization") or None,
                 organizations=organizations,
             )
             site = client_site(request)
@@ -175,7 +177,16 @@ def _review(
     request: Request, person: SignedIn, review: Review, form: SentForm | None = None, *, status: int = 200
 ) -> HTMLResponse:
     shown = 422 if review.troubles else status
-    return account_page(request, "own_agents/review.html", person, form, status=shown, review=review)
+    administered = [one for one in person.organizations if one.role >= Role.ADMIN]
+    return account_page(
+        request,
+        "own_agents/review.html",
+        person,
+        form,
+        status=shown,
+        review=review,
+        administered=administered,
+    )
 
 
 class CardFields(LazyModel):
