@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,6 +18,8 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from hansa.doors.console.style_sheets import STATIC
 from hansa_client import AsyncRegistry
+from hansa_client.records.treasury import TreasuryBudget, TreasuryRules
+from hansa_client.records.work_orders import NewWorkOrder
 from tests.browser import chromium
 from tests.connections import REDIRECT, pkce
 from tests.registry import PASSWORD, card_of
@@ -43,6 +47,7 @@ class Picture:
 
 CONSENT = "consent"
 """Place of the page on which a person allows a client."""
+GUILD = "/account/organizations/lighthouse"
 
 PICTURES_TAKEN = (
     Picture("front", "/", DESK),
@@ -55,6 +60,8 @@ PICTURES_TAKEN = (
     Picture("docs", "/docs/operations/transfer_units", DESK),
     Picture("connect", "/connect", DESK, folder=OF_GUIDES),
     Picture("consent", CONSENT, LONG, folder=OF_GUIDES),
+    Picture("treasury", f"{GUILD}/treasury", LONG, folder=OF_GUIDES),
+    Picture("work", f"{GUILD}/work", {"width": 1120, "height": 600}, folder=OF_GUIDES),
 )
 
 
@@ -76,6 +83,8 @@ async def take(browser: Browser, address: str, picture: Picture) -> None:
     page = await context.new_page()
     if picture.path == CONSENT:
         await open_consent(page, address)
+    elif picture.path.startswith(GUILD):
+        await open_guild(page, picture.path)
     else:
         await open_page(page, picture.path)
     await page.wait_for_load_state("networkidle")
@@ -87,11 +96,46 @@ async def take(browser: Browser, address: str, picture: Picture) -> None:
 
 
 async def join(address: str) -> None:
-    """Register a person with an agent."""
+    """Register a person with an agent and an organization."""
     async with AsyncRegistry(address) as registry:
         await registry.accounts.register("Ada", PERSON, PASSWORD, accept_terms=True, is_of_age=True)
         await registry.accounts.login(PERSON, PASSWORD)
-        await registry.agents.create(card=card_of(name="Shopper"))
+        made = await registry.agents.create(card=card_of(name="Shopper"))
+        guild = await registry.organizations.found("lighthouse", "Lighthouse", visibility="public")
+        async with AsyncRegistry(address, agent=made.credentials) as paying:
+            await paying.transfers.transfer(guild.treasury_did, 60)
+        team = await registry.organizations.create_team("lighthouse", "crew", "operate")
+        await registry.organizations.add_to_team("lighthouse", "crew", (await registry.accounts.profile()).id)
+        treasury = registry.treasury("lighthouse")
+        budget = await treasury.create_budget("Translations", 20, "month", team_id=team.id)
+        assert isinstance(budget, TreasuryBudget)
+        await treasury.pay(made.agent_did, 8, budget_id=budget.budget_id)
+        await treasury.replace_rules(TreasuryRules(per_day_max=Decimal(50)))
+        for title, amount in (("Translate the manual", 12), ("Check the harbour charts", 9)):
+            await registry.work_orders.open("lighthouse", _order(title, amount))
+
+
+def _order(title: str, amount: int) -> NewWorkOrder:
+    return NewWorkOrder(
+        title=title,
+        spec=f"{title}, as agreed.",
+        acceptance_criteria="Nothing is missing.",
+        amount=Decimal(amount),
+        bids_until=datetime.now(UTC) + timedelta(days=10),
+        submit_days=7,
+        review_days=7,
+        skills=("translation",),
+    )
+
+
+async def open_guild(page: Page, path: str) -> None:
+    """Log in as the person of the consent, and open a page of her organization."""
+    await page.goto("/login")
+    await page.get_by_label("E-mail address").fill(PERSON)
+    await page.get_by_label("Password", exact=True).fill(PASSWORD)
+    await page.get_by_role("button", name="Log in", exact=True).click()
+    await page.wait_for_url("**/account**")
+    await page.goto(path)
 
 
 async def open_consent(page: Page, address: str) -> None:

@@ -39,9 +39,11 @@ async def test_every_link_of_a_guide_leads_to_a_page_and_a_heading(registry: Tes
 
 
 async def test_every_picture_of_a_guide_is_a_file_of_the_console_and_has_a_text(registry: TestRegistry):
-    page = (await registry.http.get("/guides/connect-ai-clients")).text
-    pictures = dict(re.findall(r'<img src="([^"]*)" alt="([^"]*)" loading="lazy"', page))
-    assert {*pictures} == {"/static/guides/connect.png", "/static/guides/consent.png"}
+    guides = ("connect-ai-clients", "organizations")
+    pages = [(await registry.http.get(f"/guides/{guide}")).text for guide in guides]
+    pictures = dict(re.findall(r'<img src="([^"]*)" alt="([^"]*)" loading="lazy"', "".join(pages)))
+    names = ("connect", "consent", "treasury", "work")
+    assert {*pictures} == {f"/static/guides/{name}.png" for name in names}
     for address, text in pictures.items():
         answer = await registry.http.get(address)
         assert (answer.status_code, answer.headers["content-type"], bool(text)) == (200, "image/png", True)
