@@ -27,6 +27,7 @@ CONVERSATIONS = {
     "journal": "test_own_events.py",
     "ledger": "test_statements.py",
     "notifications": "test_webhooks.py",
+    "operations": "test_agent_logs.py",
     "organizations": "test_organizations.py",
     "people": "test_accounts.py",
     "reputation": "test_reputation.py",

@@ -236,6 +236,7 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         "/authz",
         "/spend-approvals",
         "/delegations",
+        "/logs",
         *OF_ACCOUNTS,
     )
     of_developers = any(part in operation for part in parts)

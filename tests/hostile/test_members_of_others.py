@@ -193,8 +193,13 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
     ("POST /api/v1/agents/capabilities/{capability_id:uuid}/consume", "X-Capability-Token"): (
         with_header("X-Capability-Token", capability, body(amount="1")), (404, "CAPABILITY_UNKNOWN")),
 }  # fmt: skip
-CHOSEN_BY_THE_CALLER = {("POST /api/v1/agents/me/wallets/challenge", "address")}
-"""The address of any wallet: only its key signs the challenge."""
+CHOSEN_BY_THE_CALLER = {
+    ("POST /api/v1/agents/me/wallets/challenge", "address"),
+    ("GET /api/v1/agents/{did}/logs", "trace_id"),
+    ("POST /api/v1/agents/{did}/logs", "trace_id"),
+    ("POST /api/v1/agents/{did}/logs", "entries.trace_id"),
+}
+"""The address of any wallet: only its key signs the challenge. A trace is named by the agent, in its own log."""
 WITHOUT_A_PEER = {
     ("POST /api/v1/bridge/transfer", "approval_id"),
     ("POST /api/v1/bridge/transfer", "X-Spend-Approval"),

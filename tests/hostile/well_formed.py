@@ -1213,6 +1213,10 @@ async def _role(stage: Stage) -> WellFormed:
     return _json(role="client")
 
 
+async def _logs(_: Stage) -> WellFormed:
+    return _json(level="INFO", message="Started")
+
+
 async def _rotation(stage: Stage) -> WellFormed:
     return _json(public_key_jwk=jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw()))
 
@@ -1448,6 +1452,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
     "POST /api/v1/agents/{did}/reputation-bond/unlock": _bond_unlock,
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/agents/{did}/logs": _logs,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,

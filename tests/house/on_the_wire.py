@@ -506,6 +506,7 @@ _.lease_until
 _.leaves
 _.ledger_id
 _.left
+_.level
 _.liabilities
 _.licence
 _.licence_id
@@ -533,6 +534,7 @@ _.locked_balance
 _.locked_proved
 _.log
 _.log_checkpoint
+_.log_metadata
 _.log_position
 _.logo_url
 _.logs
@@ -980,6 +982,7 @@ _.total_rewards
 _.total_staked
 _.total_unstaked
 _.totp_code
+_.trace_id
 _.transaction
 _.transaction_id
 _.transactions

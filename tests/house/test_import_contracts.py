@@ -25,6 +25,7 @@ ROOMS = (
     "enforcement",
     "transfers",
     "agents",
+    "operations",
     "organizations",
     "people",
     "catalogue",

@@ -19,13 +19,15 @@ from tests.house.reach import reach_of
 # Scopes whose holder is meant to reach the money of agents: of own ones, or of those of an organization.
 TO_MONEY = {"agents:secrets", "orgs:write"}
 
-# Rows of these tables carry no right and no unit: publications of owners, deliveries to them, records of the plumbing.
+# Rows of these tables carry no right and no unit: publications of owners, logs, deliveries to them, records of the plumbing.
 HARMLESS = {
     "catalogue_card",
     "catalogue_card_version",
     "catalogue_importer",
     "notifications_webhook",
     "notifications_webhook_delivery",
+    "operations_log",
+    "operations_log_entry",
     "plumbing_admin_act",
     "plumbing_admin_author",
     "plumbing_job",
@@ -79,6 +81,11 @@ def marks(entrance: Entrance, mark: str) -> set[str]:
     return {found for one in dependencies if (found := getattr(one.call, mark, None))}
 
 
+def narrow_scopes(entrance: Entrance) -> set[str]:
+    """The scopes of API keys with which a developer may enter."""
+    return marks(entrance, "scope") | marks(entrance, "scope_or_agent")
+
+
 def led_to(entrance: Entrance) -> list[str]:
     """The rights and units that the handler reaches."""
     reach = reach_of(entrance.context.endpoint)
@@ -90,7 +97,7 @@ def undecided(found: list[Entrance]) -> dict[str, list[str]]:
     return {
         operation: ends
         for entrance in found
-        if marks(entrance, "scope") - TO_MONEY
+        if narrow_scopes(entrance) - TO_MONEY
         and (operation := f"{entrance.method} {entrance.path}") not in DECIDED
         and (ends := led_to(entrance))
     }
@@ -104,7 +111,7 @@ def test_every_decision_is_about_a_route_that_needs_one(house: list[Entrance]):
     judged = {
         f"{entrance.method} {entrance.path}"
         for entrance in house
-        if marks(entrance, "scope") - TO_MONEY and led_to(entrance)
+        if narrow_scopes(entrance) - TO_MONEY and led_to(entrance)
     }
     assert set(DECIDED) - judged == set()
 

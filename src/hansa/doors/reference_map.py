@@ -135,6 +135,7 @@ def _callers(dependant: Dependant) -> Iterator[str]:
         permission = getattr(dependency.call, "permission", None)
         area = getattr(dependency.call, "area", None)
         scope = getattr(dependency.call, "scope", None)
+        scope_or_agent = getattr(dependency.call, "scope_or_agent", None)
         page_area = getattr(dependency.call, "page_area", None)
         optional_scope = getattr(dependency.call, "optional_scope", None)
         if permission:
@@ -143,6 +144,8 @@ def _callers(dependant: Dependant) -> Iterator[str]:
             yield f"developer holding `{area}`"
         elif scope:
             yield f"developer; an API key with `{scope}`"
+        elif scope_or_agent:
+            yield f"developer or agent; an API key with `{scope_or_agent}`"
         elif page_area:
             yield f"a person who is logged in in a browser, holding `{page_area}`"
         elif optional_scope:

@@ -49,6 +49,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "accounts",
             "agent-rights",
+            "logs",
             "organizations",
             "connect-ai-clients",
             "agent-frameworks",

@@ -3,6 +3,7 @@
 Invisible characters are left out: signs that turn the order of characters, joiners between plain characters, fillers.
 """
 
+import re
 import unicodedata
 
 COMBINING_MARKS_MAX = 4
@@ -16,6 +17,8 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
 _LAID_OUT = frozenset("\n\t")
 _RUN_BACK = frozenset({"R", "AL", "AN"})
+# Control characters but tab and new line, and what turns the direction of a text or ends a line.
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _UNSEEN_ASCII = {code: None for code in (*range(32), 127) if chr(code) not in _LAID_OUT}
 
 
@@ -38,6 +41,11 @@ def seen(text: str) -> str:
         if marks <= COMBINING_MARKS_MAX:
             stored.append(letter)
     return "".join(stored)
+
+
+def escaped(text: str) -> str:
+    """Return the text with characters that act on a terminal or turn a line as escapes: `u001b` after a backslash."""
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def legible(text: str) -> str:

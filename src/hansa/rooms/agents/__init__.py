@@ -71,6 +71,7 @@ from hansa.rooms.agents.payment import (
     preview_payment,
     return_budget,
 )
+from hansa.rooms.agents.rights import seen_with
 from hansa.rooms.agents.routes import AGENT_TOKENS, CREATIONS
 from hansa.rooms.agents.rules import OwnedAgent, require_verified
 from hansa.rooms.agents.schemas import CreateAgentOut, OwnAgentOut, RotateSecretOut
@@ -263,6 +264,7 @@ __all__ = [
     "rotate_key",
     "rotate_secret",
     "secrets_seen_by",
+    "seen_with",
     "sign_in",
     "statuses_of",
     "suspend",

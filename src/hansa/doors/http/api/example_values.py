@@ -32,6 +32,13 @@ VALUES: dict[str, Any] = {
     **PEERS,
     **SWAPS,
     **IDENTIFIERS,
+    # Logs of agents.
+    "log_metadata": {"port": 8080},
+    "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+    "LogEntryIn.message": "The model does not answer",
+    "LogEntryOut.message": "The model does not answer",
+    "LogsIn.message": "The model does not answer",
+    "LogsIn.entries": None,
     # Organizations.
     "organization_id": "translators",
     "team": "operators",

@@ -124,6 +124,7 @@ class Settings(FederationSettings, BaseSettings):
     require_admin_2fa: bool = False
     account_deletion_cooling_off_days: int = Field(default=14, ge=0, le=365)
     api_key_default_ttl_days: int = Field(default=365, ge=0, le=3650)
+    agent_log_days: int = Field(default=7, ge=1, le=90)
     bootstrap_token_lifetime: int = Field(default=300, ge=1, le=24 * 3600)
     agent_rbac_mode: CAUTIOUS_MODE = "enforce"
     agent_delegation_mode: CAUTIOUS_MODE = "enforce"

@@ -36,7 +36,7 @@ LAYERS = (
     {"federation"},
     {"catalogue"},
     {"agents", "people"},
-    {"organizations"},
+    {"operations", "organizations"},
     {"enforcement", "transfers"},
     {"commerce"},
     {"reputation", "treasury"},

@@ -10,8 +10,8 @@ from hansa.foundation.plumbing.settings import CAUTIOUS_MODE
 from hansa.foundation.plumbing.telemetry.metrics import begin, shadow_refusals_total
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
-from hansa.foundation.values.errors import Unauthorized
-from hansa.foundation.values.scopes import EVERY_SCOPE
+from hansa.foundation.values.errors import DeveloperSuspended, Unauthorized
+from hansa.foundation.values.scopes import EVERY_SCOPE, SCOPES
 
 from .callers import Agent, AgentToJudge, Developer
 from .checks import AGENT_CHECK, LAST_READ_AGENT, check_developer_or_agent
@@ -69,13 +69,28 @@ async def developer_or_agent_caller(
     __: Annotated[Any, Depends(AGENT_SCHEME)],
 ) -> Developer | Agent:
     """Return the caller, a person or an agent. Raises: Unauthorized, ScopeMissing, and the refusals of the check of an agent."""
-    caller = given_caller(request)
-    if caller is None:
-        caller = await check_developer_or_agent(runtime_of(request), bearer_token(request))
-    elif isinstance(caller, Developer):
-        caller.require(EVERY_SCOPE)
-    request.scope[CALLER] = caller
-    return caller
+    return await _developer_or_agent(request, EVERY_SCOPE)
+
+
+def developer_or_agent_holding(scope: str, *, is_act: bool = False) -> Any:
+    """A dependency: an agent, or a person with a credential that has `scope`; for an act a person who is not suspended."""
+    assert scope in SCOPES, scope
+    refusals = (Unauthorized, ScopeMissing, *((DeveloperSuspended,) if is_act else ()))
+
+    @refuses_with(*refusals, asking=AGENT_CHECK)
+    @evaluated_once
+    async def developer_with_scope_or_agent(
+        request: Request,
+        _: Annotated[Any, Depends(DEVELOPER_SCHEME)],
+        __: Annotated[Any, Depends(AGENT_SCHEME)],
+    ) -> Developer | Agent:
+        caller = await _developer_or_agent(request, scope)
+        if is_act and isinstance(caller, Developer):
+            caller.require_not_suspended()
+        return caller
+
+    developer_with_scope_or_agent.scope_or_agent = scope  # type: ignore[attr-defined]
+    return Depends(developer_with_scope_or_agent)
 
 
 def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
@@ -125,6 +140,16 @@ def given_agent(request: Request) -> Agent | None:
     if isinstance(given, Developer):
         raise Unauthorized
     return given
+
+
+async def _developer_or_agent(request: Request, scope: str) -> Developer | Agent:
+    caller = given_caller(request)
+    if caller is None:
+        caller = await check_developer_or_agent(runtime_of(request), bearer_token(request), scope)
+    elif isinstance(caller, Developer):
+        caller.require(scope)
+    request.scope[CALLER] = caller
+    return caller
 
 
 def _permitted(request: Request, agent: Agent, permission: str, *, or_capability: bool) -> Agent:

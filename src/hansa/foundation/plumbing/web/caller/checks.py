@@ -36,11 +36,13 @@ IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("calle
 """Check that a developer is suspended, or the account closed; neither begins before the transaction ends."""
 
 
-async def check_developer_or_agent(runtime: Runtime, token: str) -> Developer | Agent:
-    """The agent of a token, or the developer of one that is not narrow. Raises: Unauthorized, ScopeMissing, as the check of an agent."""
+async def check_developer_or_agent(
+    runtime: Runtime, token: str, scope: str = EVERY_SCOPE
+) -> Developer | Agent:
+    """The agent of a token, or the developer of one that has `scope`. Raises: Unauthorized, ScopeMissing, as the check of an agent."""
     try:
         return await AGENT_CHECK.of(runtime)(runtime, token)
     except Unauthorized:
         developer = await DEVELOPER_CHECK.of(runtime)(runtime, token)
-    developer.require(EVERY_SCOPE)
+    developer.require(scope)
     return developer

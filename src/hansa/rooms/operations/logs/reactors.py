@@ -1,0 +1,30 @@
+"""Entries that the registry adds to the logs of its agents."""
+
+from hansa.foundation.events import A2APaymentFailed, SpendApprovalRequested
+from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.rooms import agents
+
+from .rules import new_entry
+from .writing import write_of_registry
+
+_MEMBERS = {
+    "SpendApprovalRequested": ("approval_id", "receiver", "amount", "currency", "expires_at"),
+    "A2APaymentFailed": ("token_id", "payee", "amount", "currency", "reason"),
+}
+_SENTENCES = {
+    "SpendApprovalRequested": ("INFO", "A payment waits for the approval of the owner."),
+    "A2APaymentFailed": ("ERROR", "A payment failed; nothing was moved."),
+}
+
+
+async def _enter(tx: Tx, event: StoredEvent) -> None:
+    did = event.aggregate_id
+    if did not in await agents.statuses_of(tx, [did]):
+        return
+    level, sentence = _SENTENCES[event.event_type]
+    members = {name: event.data[name] for name in _MEMBERS[event.event_type]}
+    await write_of_registry(tx, did, new_entry(level, sentence, members))
+
+
+REGISTRY_ENTRIES = Reactor("operations: entries of logs", (SpendApprovalRequested, A2APaymentFailed), _enter)
