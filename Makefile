@@ -117,7 +117,8 @@ bench-full: .venv/.test ## the same benches at their large sizes
 
 lock: .venv/.test ## compile requirements/*.in into hash-locked files (needs uv on the PATH)
 	cd requirements && for f in service build test openapi stock_clients agent_frameworks crewai lighthouse deployment installers; do \
-	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done
+	  uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q $$f.in -o $$f.txt; done && \
+	  uv pip compile --no-deps --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q high_availability.in -o high_availability.txt
 
 clean: ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

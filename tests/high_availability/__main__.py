@@ -21,7 +21,7 @@ from time import monotonic
 import asyncpg
 
 from tests import debian_packages
-from tests.high_availability.cluster import PACKAGES, Cluster, replaced, running_cluster
+from tests.high_availability.cluster import PACKAGES, Cluster, install_patroni, replaced, running_cluster
 from tests.operation import lowest_postgresql, nginx
 from tests.operation.history import Answer, History, Outcome, read_history
 from tests.operation.nothing_lost import find_what_is_wrong, rude_answers
@@ -75,7 +75,7 @@ async def lose_the_machine(cluster: Cluster) -> None:
 
 
 async def hang_the_machine(cluster: Cluster) -> None:
-    (await cluster.leader()).hang()
+    (await cluster.leader()).signal(signal.SIGSTOP)
 
 
 async def kill_postgresql(cluster: Cluster) -> None:
@@ -90,15 +90,9 @@ async def stall_the_stream_then_lose_the_machine(cluster: Cluster) -> None:
 
 
 async def heal(cluster: Cluster) -> None:
-    """Let every machine run again, and wait until the cluster is whole.
-
-    A machine that hung goes on as a replica; then its Patroni starts anew, as the guide says.
-    """
+    """Let every machine run again, and wait until the cluster is whole."""
     for machine in cluster.machines:
-        if machine.hangs:
-            machine.resume()
-            await cluster.until_it_follows(machine)
-            machine.kill()
+        machine.signal(signal.SIGCONT)
         if not machine.is_running:
             machine.start()
     await cluster.until_whole()
@@ -196,6 +190,7 @@ def main() -> int:
     try:
         lowest_postgresql.get()
         debian_packages.unpack(*PACKAGES)
+        install_patroni()
     except (lowest_postgresql.NoServer, OSError, subprocess.SubprocessError) as error:
         reason = " ".join(str(error).split())
         print(f"make test-ha needs Debian's packages {', '.join(PACKAGES)}: {reason}", file=sys.stderr)

@@ -4,9 +4,12 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,22 @@ PYTHON = Path("/usr/bin/python3")
 PASSWORD = "replace-this"
 COME_TO_PASS_SECONDS = 120.0
 PAUSE_SECONDS = 0.2
+# The Patroni of Debian 12 loses operations when a leader hangs and goes on; what it requires is of its package all the same.
+PATRONI = Path(__file__).parents[2] / "requirements" / "high_availability.txt"
+LINES_SHOWN = 300
+
+
+def install_patroni() -> Path:
+    """The folder with the pinned Patroni, which every account can read."""
+    folder = debian_packages.UNPACKED / f"patroni-{sha256(PATRONI.read_bytes()).hexdigest()[:16]}"
+    with debian_packages.alone():
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=debian_packages.UNPACKED) as scratch:
+                target = Path(scratch) / "patroni"
+                pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--require-hashes"]
+                subprocess.run([*pip, f"--target={target}", "-r", PATRONI], check=True, umask=0o022)
+                target.rename(folder)
+    return folder
 
 
 def replaced(text: str, meant: Mapping[str, str]) -> str:
@@ -58,7 +77,6 @@ class Machine:
     etcd: int
     database: int = field(default_factory=free_port)
     rest: int = field(default_factory=free_port)
-    hangs: bool = False
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -84,9 +102,10 @@ class Machine:
         file.chmod(0o644)
         environment = {**lowest_postgresql.environment(programs), **self.packages.environment}
         environment["PATH"] = f"{programs}:{environment['PATH']}"
+        environment["PYTHONPATH"] = f"{install_patroni()}:{environment['PYTHONPATH']}"
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self._process = subprocess.Popen(
-                self.account.command(PYTHON, self.packages.program("patroni"), str(file)),
+                self.account.command(PYTHON, "-m", "patroni", str(file)),
                 env=environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -95,9 +114,10 @@ class Machine:
             )
 
     def end_of_log(self) -> str:
-        """The last lines of its Patroni and PostgreSQL."""
+        """The last lines of its Patroni and PostgreSQL, without those that say that nothing is to be done."""
         lines = (self.folder / f"{self.name}.log").read_text(errors="replace").splitlines()
-        return "\n".join([f"{self.name}:", *lines[-20:]])
+        said = [line for line in lines if "INFO: no action." not in line]
+        return "\n".join([f"{self.name}:", *said[-LINES_SHOWN:]])
 
     def signal(self, number: signal.Signals, *, database_alone: bool = False) -> None:
         """Send a signal to every process of the machine, or to its PostgreSQL alone."""
@@ -109,16 +129,6 @@ class Machine:
                 os.kill(process, number)
             except ProcessLookupError:
                 continue
-
-    def hang(self) -> None:
-        """Stop every process of the machine where it is."""
-        self.signal(signal.SIGSTOP)
-        self.hangs = True
-
-    def resume(self) -> None:
-        """Let the processes of a machine that hangs go on."""
-        self.signal(signal.SIGCONT)
-        self.hangs = False
 
     def kill(self) -> None:
         """Lose the machine."""
@@ -186,19 +196,6 @@ class Cluster:
         await until(leads)
         return found[0]
 
-    async def until_it_follows(self, machine: Machine) -> None:
-        """Wait until the machine is a replica of the leader."""
-
-        async def follows() -> bool:
-            return any(
-                one["name"] == machine.name
-                and one["role"] != "leader"
-                and one["state"] in {"running", "streaming"}
-                for one in await self.members()
-            ) and bool(await machine.value("SELECT count(*) FROM pg_stat_wal_receiver", "postgres"))
-
-        await until(follows)
-
     async def until_whole(self) -> None:
         """Wait until every machine follows the leader, one of them synchronously."""
 
@@ -212,11 +209,14 @@ class Cluster:
             following = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
             return bool(await leader.value(following, "postgres") == len(NAMES) - 1)
 
+        await self._until(is_whole, "not whole")
+
+    async def _until(self, condition: Callable[[], Awaitable[object]], otherwise: str) -> None:
         try:
-            await until(is_whole)
+            await until(condition)
         except TimeoutError as error:
             logs = [machine.end_of_log() for machine in self.machines]
-            raise AssertionError("\n".join([f"not whole: {await self.members()}", *logs])) from error
+            raise AssertionError("\n".join([f"{otherwise}: {await self.members()}", *logs])) from error
 
     async def switch_over(self) -> None:
         """Have another machine lead, as an operator does before maintenance."""
