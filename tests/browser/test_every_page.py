@@ -50,7 +50,9 @@ UNREADABLE_TABLES = """() => [...document.querySelectorAll("main table")].filter
 # Tabs stand in one row on a telephone, and the current one is within the part that is seen.
 BROKEN_TABS = """() => [...document.querySelectorAll("nav.tabs")].flatMap(row => {
   const rows = new Set([...row.children].map(tab => tab.offsetTop)).size;
-  const seen = row.getBoundingClientRect(), tab = row.querySelector("[aria-current]").getBoundingClientRect();
+  const current = row.querySelector("[aria-current]");
+  if (!current) return [`${row.ariaLabel}: no current tab`];
+  const seen = row.getBoundingClientRect(), tab = current.getBoundingClientRect();
   const found = rows > 1 ? [`${row.ariaLabel}: ${rows} rows of tabs`] : [];
   return tab.left < seen.left || tab.right > seen.right ? [...found, `${row.ariaLabel}: the current tab is out of sight`] : found;
 })"""

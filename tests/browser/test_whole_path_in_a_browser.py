@@ -150,7 +150,7 @@ async def whole_path(registry: TestRegistry, mails: MailServer, open_browser, pa
     await ada.page.goto(f"{ada.base}/contracts/{contract}")
     await expect(ada.page.locator("dl.ledger").first).to_contain_text("Closed (ruling)")
     await bob.page.goto(bob.base)
-    await expect(bob.page.locator("dl.facts").first).to_contain_text("Suspended")
+    await expect(bob.page.locator("p.owned")).to_contain_text("Suspended")
     refused = await registry.get("/agents/me", headers=bob.agent.headers)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "AGENT_SUSPENDED")
     assert (await ada.agent.transfer(bob.agent, "1")).status_code == 403
