@@ -60,7 +60,7 @@ PICTURES_TAKEN = (
     Picture("docs", "/docs/operations/transfer_units", DESK),
     Picture("connect", "/connect", DESK, folder=OF_GUIDES),
     Picture("consent", CONSENT, LONG, folder=OF_GUIDES),
-    Picture("treasury", f"{GUILD}/treasury", LONG, folder=OF_GUIDES),
+    Picture("treasury", f"{GUILD}/treasury", {"width": 1120, "height": 1180}, folder=OF_GUIDES),
     Picture("work", f"{GUILD}/work", {"width": 1120, "height": 600}, folder=OF_GUIDES),
 )
 
