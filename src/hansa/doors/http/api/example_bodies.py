@@ -169,6 +169,7 @@ BODIES: dict[str, Any] = {
         "message": "Manual, part 2",
         "note": "Invoice 7",
     },
+    "TreasuryBudgetChangesIn": {"amount": "40"},
     "TreasuryBudgetIn": {"name": "Calls", "amount": "50", "period": "month", "agent_did": DID},
     "OAuthTokenForm": {
         "grant_type": "client_credentials",
