@@ -21,6 +21,7 @@ from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
+from .logs import AsyncLogs
 from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
 from .rulings import AsyncRulings
@@ -63,6 +64,7 @@ class AsyncRegistry:
         self.accounts = AsyncAccounts(transport, login)
         self._login = login
         self.agents = AsyncAgents(transport, login, acting)
+        self.logs = AsyncLogs(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
         self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)

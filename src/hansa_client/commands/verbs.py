@@ -7,6 +7,7 @@ from . import (
     bonds,
     contracts,
     login,
+    logs,
     mcp,
     organization_members,
     pay,
@@ -21,7 +22,7 @@ from . import (
 from .options import USE
 
 CLIENT = "hansa-client"
-TOP_LEVEL = (login.app, use.app, payments.app, pay.app)
+TOP_LEVEL = (login.app, use.app, logs.app, payments.app, pay.app)
 GROUPS = {
     "agent": agents.app,
     "bond": bonds.app,

@@ -22,6 +22,7 @@ from .discovery import Discovery
 from .disputes import Disputes
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
+from .logs import Logs
 from .organizations import Organizations
 from .payments import Payments
 from .rulings import Rulings
@@ -64,6 +65,7 @@ class Registry:
         self.accounts = Accounts(transport, login)
         self._login = login
         self.agents = Agents(transport, login, acting)
+        self.logs = Logs(transport, login, acting)
         self.organizations = Organizations(transport, login)
         self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)
