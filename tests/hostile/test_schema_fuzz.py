@@ -70,6 +70,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/{did}/reputation-bond/deposit": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/capabilities/{capability_id}/consume": "an amount is greater than zero and has a maximum",
     "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
+    "POST /api/v1/agents/{did}/logs": "one entry by its members, or several in a list",
     "POST /api/v1/auth/agent/token": "the members depend on the grant type",
     "PUT /api/v1/admin/registry-card": "a block has the form that the schema of the card gives it",
     "POST /api/v1/admin/jurisdiction/authorizations": "evidence has what its tier needs; a text can be seen",

@@ -73,8 +73,9 @@ class Confinement:
         ]
 
     def _temporary(self) -> str:
-        """The place of a temporary directory that is private; none where it would hide what the service writes."""
-        is_hidden = any(one.is_relative_to(TEMPORARY) for one in self.writable)
+        """The place of a temporary directory that is private; none where it would hide the program, or what the service writes."""
+        needed = (*self.writable, Path(sys.prefix), Path(__file__))
+        is_hidden = any(one.is_relative_to(TEMPORARY) for one in needed)
         return "" if is_hidden else str(TEMPORARY)
 
     def require(self, pid: int) -> None:

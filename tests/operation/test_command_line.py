@@ -144,7 +144,7 @@ async def test_the_version_is_printed(tmp_path: Path):
 
 async def test_the_printed_address_leads_to_the_database_in_use(running: RegistryProcess):
     connection = await asyncpg.connect(await running.database())
-    assert await connection.fetchval("SELECT count(*) FROM ledger_account WHERE kind = 'system'") == 3
+    assert await connection.fetchval("SELECT count(*) FROM ledger_account WHERE kind = 'system'") == 10
     await connection.close()
 
 

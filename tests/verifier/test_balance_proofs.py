@@ -86,12 +86,12 @@ class Tree:
             proofs.ProvedLeaf(slot, part, self.path(slot))
             for slot, part in zip((one.slot_a, one.slot_b), parts, strict=True)
         ]
-        found = proofs.BalanceProof(one.account, one.balance, 7, leaves, None)
-        return {**schemas.BalanceProofOut.of(found, None).model_dump(), "attestation": self.record()}
+        found = proofs.BalanceProof(one.account, one.balance, 7, leaves, None, None)
+        return {**schemas.BalanceProofOut.of(found).model_dump(), "attestation": self.record()}
 
     def public(self) -> dict[str, Any]:
-        found = proofs.PublicBlocks(self.blocks, 7, None)
-        return {**schemas.LiabilitiesOut.of(found, None).model_dump(), "attestation": self.record()}
+        found = proofs.PublicBlocks(self.blocks, 7, None, None)
+        return {**schemas.LiabilitiesOut.of(found).model_dump(), "attestation": self.record()}
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ async def token_of(registry, developer_id=1, token="bst_test"):
             developer_id=developer_id,
             agent_type_hint=None,
             requested_by=None,
+            organization_id=None,
             lifetime_seconds=300,
         )
     )

@@ -233,14 +233,14 @@ def agent_tabs(
 
 
 def right_for(base: str, path: str) -> Right:
-    """The right at an agent that the page at this path needs."""
+    """The right at an agent that the page at this path needs; a page beside those of the agent acts as it."""
     pages = [(below, needed) for _, within in AGENT_TABS for below, _, needed in within]
     found = [
         (len(below), needed)
         for below, needed in (*pages, *FORMS_OF_AGENTS)
         if path == base + below or path.startswith(f"{base}{below}/")
     ]
-    return max(found)[1]
+    return max(found, default=(0, Right.OPERATE))[1]
 
 
 def organization_groups(base: str, *, is_admin: bool, others: Collection[Link]) -> list[Group]:
