@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.operation import as_ordinary
 
 ACCOUNT = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-TEMPORARY = Path("/tmp")
+TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
 # Each directory is a mount of its own before the file systems are made read-only. The directory for temporary files is one of its own.
 READ_ONLY = """
 set -e
@@ -73,10 +73,10 @@ class Confinement:
         ]
 
     def _temporary(self) -> str:
-        """The place of a temporary directory that is private; none where it would hide the program, or what the service writes."""
+        """The place of a temporary directory that is private, which hides neither the program nor what the service writes; none without one."""
         needed = (*self.writable, Path(sys.prefix), Path(__file__))
-        is_hidden = any(one.is_relative_to(TEMPORARY) for one in needed)
-        return "" if is_hidden else str(TEMPORARY)
+        free = [place for place in TEMPORARY if not any(one.is_relative_to(place) for one in needed)]
+        return str(free[0]) if free else ""
 
     def require(self, pid: int) -> None:
         """Require that a process has no other rights."""
