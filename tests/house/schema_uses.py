@@ -10,7 +10,6 @@ read or written, and a last one with the other objects that are named (functions
 """
 
 import ast
-import gc
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -124,12 +123,7 @@ class Code:
 
     def __init__(self, source: Path) -> None:
         self._sql = [file.read_text() for file in sorted(source.rglob("*.sql"))]
-        # Python 3.11 counts the recursion of a parser wrongly when objects are collected beside it.
-        gc.disable()
-        try:
-            self._modules = [ast.parse(file.read_text()) for file in sorted(source.rglob("*.py"))]
-        finally:
-            gc.enable()
+        self._modules = [ast.parse(file.read_text()) for file in sorted(source.rglob("*.py"))]
         self._named = self._assigned()
         self._read: dict[str, Statement] = {}
 
