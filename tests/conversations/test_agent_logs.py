@@ -236,7 +236,7 @@ async def test_two_processes_at_once_take_six_hundred_entries_a_minute_and_no_mo
 
 async def test_the_oldest_entries_go_from_a_log_that_is_too_large(registry, agent):
     await write(agent, agent, *(entry(f"Entry {number}") for number in range(100)))
-    # As if many minutes of entries had come before.
+    # Stands for many minutes of earlier entries.
     await registry.database.transaction(
         lambda tx: tx.execute(
             "WITH more AS (INSERT INTO operations_log_entry (agent_did, position, level, message, source, bytes, written_at)"

@@ -42,7 +42,7 @@ class RequestApproval(Record, frozen=True):
 
 
 class RequestResult(Record, frozen=True):
-    """What a request that moved units, or made a contract, came to."""
+    """Result of a request that moved units or made a contract."""
 
     tx_id: int | None = None
     transfer_id: str | None = None

@@ -17,7 +17,7 @@ APPROVAL_REQUIRED = frozenset({"SPEND_APPROVAL_REQUIRED", "APPROVAL_REQUIRED"})
 IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
 ACCEPTED, FIRST_REFUSAL = 202, 400
 OF_A_PATTERN = "String should match pattern"
-# What a pattern of the API means, by the member of the request.
+# Meaning of a pattern of the API, by the member of the request.
 FORMATS = {
     "amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
     "claimed_amount": "A decimal number with at most 8 decimals is required, for example 1.5.",

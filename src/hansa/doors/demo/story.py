@@ -37,7 +37,7 @@ from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
 STEPS = 10
-# What the paid calls, the contracts and the treasury cost together, with their fees, and some more.
+# Cost of the paid calls, the contracts and the treasury together, with their fees, and some more.
 UNITS_NEEDED = Decimal(8)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
 SETTLE_SECONDS = 60

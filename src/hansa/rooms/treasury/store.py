@@ -63,7 +63,7 @@ UPDATE treasury_day SET spent = spent - $3, unapproved = unapproved - CASE WHEN 
 WHERE organization_id = $1 AND day = $2
 """
 
-# Of an earlier month nothing comes back to the present one.
+# Nothing of an earlier month comes back to the present one.
 _RETURN_BUDGET = """
 UPDATE treasury_budget SET spent = greatest(spent - $2, 0) WHERE id = $1 AND (period = 'once' OR period_start = $3)
 """

@@ -26,7 +26,7 @@ class ProvedLeaf(msgspec.Struct, frozen=True):
 
 
 class BalanceProof(msgspec.Struct, frozen=True):
-    """That an account is counted with its whole balance; `attestation` is None until the cycle is attested, `inclusion` until it is in the log."""
+    """Proof that an account is counted with its whole balance; `attestation` is None until the cycle is attested, `inclusion` until it is in the log."""
 
     account: str
     balance: int

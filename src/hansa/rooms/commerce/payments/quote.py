@@ -120,7 +120,7 @@ async def quote(
         amounts = await _swapped(tx, peer, amount, received, settings)
         amount, received = amounts or (None, None)
         rate = Fraction(*amounts) if amounts is not None else None
-    # Whether or not the balance covers it; a payment to another registry bears none here.
+    # The fee is stated even if the balance does not cover it; a payment to another registry bears none here.
     fee = None if amount is None else ZERO
     if amount and is_local:
         fee = await ledger.fee_of(tx, ledger.TransferOrder(caller, payee, amount), book)

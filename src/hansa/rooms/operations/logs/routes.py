@@ -26,10 +26,9 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Forbidden, Invalid, OrgRoleRequired, Unauthorized
 from hansa.rooms import agents
 
-from .errors import LogRateReached
 from .reading import read
 from .schemas import LogsAcceptedOut, LogsDeletedOut, LogsIn, LogsOut, LogsQuery
-from .writing import clear, write
+from .writing import LogRateReached, clear, write
 
 router = APIRouter(prefix="/agents/{did}/logs", tags=["agents"], route_class=GuardedRoute)
 

@@ -4,12 +4,19 @@ from collections.abc import Sequence
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
+from hansa.foundation.values.errors import QuotaReached
 from hansa.foundation.values.rights import Right
 from hansa.rooms import agents
 
 from . import store
-from .errors import LogRateReached
 from .records import NewEntry
+
+
+class LogRateReached(QuotaReached):
+    """The agent's log takes no more entries in this minute; nothing of the request was stored."""
+
+    sentence = "The log takes 600 entries of an agent a minute; nothing of this request was stored."
+    remedy = "Send the entries again after the time in the Retry-After header, or write fewer of them."
 
 
 async def write(tx: Tx, caller: Developer | Agent, did: str, entries: Sequence[NewEntry]) -> int:

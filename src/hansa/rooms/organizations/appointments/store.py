@@ -31,7 +31,7 @@ WHERE id = $1 AND status = 'PENDING' AND effective_at <= clock_timestamp() RETUR
 _DUE = "FROM organizations_appointment WHERE status = 'PENDING' AND effective_at <= clock_timestamp()"
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_DUE})")
-"""Whether the notice of an appointment has ended."""
+"""Condition of an appointment whose notice has ended."""
 
 
 async def insert(

@@ -1,10 +1,13 @@
-"""Entries that the registry adds to the logs of its agents."""
+"""Background work of logs: entries that the registry adds, partitions of days, logs that are too large."""
 
 from hansa.foundation.events import A2APaymentFailed, SpendApprovalRequested
+from hansa.foundation.plumbing.jobs import sweep_of, sweep_with_runtime
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
+from . import store
 from .rules import new_entry
 from .writing import write_of_registry
 
@@ -27,4 +30,10 @@ async def _enter(tx: Tx, event: StoredEvent) -> None:
     await write_of_registry(tx, did, new_entry(level, sentence, members))
 
 
+async def _keep_days(tx: Tx, runtime: Runtime) -> None:
+    await store.keep_days(tx, runtime.settings.agent_log_days)
+
+
 REGISTRY_ENTRIES = Reactor("operations: entries of logs", (SpendApprovalRequested, A2APaymentFailed), _enter)
+LOG_DAYS = sweep_with_runtime("operations: keep days of logs", 3600, _keep_days)
+LOG_SIZES = sweep_of("operations: cut large logs", 30, store.is_any_too_large, store.cut_too_large)
