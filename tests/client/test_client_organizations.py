@@ -86,6 +86,8 @@ async def test_invitations_are_listed_revoked_and_declined(connect: Open, regist
     first = await owner.organizations.invite("lodge", email)
     (pending,) = (await owner.organizations.invitations("lodge")).items
     assert (pending.invitation_id, pending.email) == (first.invitation_id, email)
+    # Sent now: mails that wait together are sent in any order.
+    assert await token_mailed_to(registry, email)
     assert (await owner.organizations.revoke_invitation("lodge", first.invitation_id)).deleted
     await owner.organizations.invite("lodge", email, role="viewer")
     (own,) = (await guest.organizations.own_invitations()).items

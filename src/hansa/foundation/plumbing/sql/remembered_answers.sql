@@ -37,6 +37,19 @@ BEGIN
   END IF;
 END $$;
 
+-- The remembered answer of one scope, read without holding it; null where there is none.
+CREATE OR REPLACE FUNCTION plumbing_answer(scope bytea, window_hours int) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  known text := (SELECT i.answer FROM plumbing_idempotency i
+    WHERE i.scope_sha256 = scope AND i.created_at > now() - make_interval(hours => window_hours));
+BEGIN
+  IF known IS NOT NULL THEN
+    PERFORM plumbing_await_standbys();
+  END IF;
+  RETURN known;
+END $$;
+
 -- Keep the answers of requests whose scopes `plumbing_recall` holds and found no answer for; a null answer and one without
 -- scope are left out. In plpgsql, because there its plan is cached.
 CREATE OR REPLACE FUNCTION plumbing_remember(scopes bytea[], body_digests bytea[], answers text[]) RETURNS void

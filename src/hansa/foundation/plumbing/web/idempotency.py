@@ -128,6 +128,12 @@ def _known(
     return answer
 
 
+async def find_answer(tx: Tx, request: Repeatable) -> str | None:
+    """The remembered answer, without holding the key: the one who writes it meanwhile is not refused."""
+    answer: str | None = await tx.fetchval("SELECT plumbing_answer($1, $2)", request.scope, WINDOW_HOURS)
+    return answer
+
+
 async def remember(tx: Tx, request: Repeatable, answer: str) -> None:
     """Keep the answer beside the effect; `recall` holds the key and knew no answer."""
     await remember_each(tx, [(request, answer)])

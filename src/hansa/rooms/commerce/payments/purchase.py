@@ -201,7 +201,8 @@ class Purchases:
         """A purchase that was begun under this key before. Raises: KeyInProgress, AnswerUnreadable."""
         token = await store.find(tx, token_id)
         assert token is not None, "tokens are not deleted"
-        stored = await idempotency.recall(tx, _answer_of(request))
+        # Read without its key: the purchase that ends at this moment must keep its answer.
+        stored = await idempotency.find_answer(tx, _answer_of(request))
         if stored is None:
             if token.status in rules.OPEN:
                 raise KeyInProgress
@@ -220,7 +221,6 @@ class Purchases:
             "trouble": answer.trouble,
         }
         sealed = self._runtime.seal.close_under(request.key, json.dumps(members).encode(), SEALED_FOR)
-        await idempotency.recall(tx, _answer_of(request))
         await idempotency.remember(tx, _answer_of(request), b64encode(sealed).decode())
 
 
