@@ -173,6 +173,7 @@ _.changed_keys
 _.checked_at
 _.checkpoint
 _.checks
+_.child_did
 _.circulating
 _.claimable_rewards
 _.claimed_amount
@@ -382,6 +383,7 @@ _.from_
 _.from_bond
 _.from_liquid
 _.funded
+_.funding
 _.gated
 _.genesis_grant_amount
 _.genesis_grant_enabled
@@ -628,6 +630,7 @@ _.pagination
 _.paid
 _.pairs
 _.params
+_.parent_did
 _.parent_token_id
 _.part
 _.partial_token
@@ -797,6 +800,7 @@ _.ring_depth
 _.role
 _.roles
 _.root
+_.root_did
 _.root_token_id
 _.rounding
 _.rows

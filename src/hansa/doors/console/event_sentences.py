@@ -20,6 +20,7 @@ SENTENCES: Mapping[str, str] = {
     "AgentReinstated": "{did} was reinstated",
     "AgentRevoked": "{did} ended",
     "AgentSecretRotated": "{did} has a new client secret",
+    "AgentSpawned": "{did} spawned {child_did} with {funding} {currency}",
     "AgentStatusChanged": "{did} is {status}, after {previous_status}",
     "AgentSuspended": "{did} was suspended",
     "BondDeposited": "{did} deposited {amount} as its bond",

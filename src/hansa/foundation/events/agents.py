@@ -5,12 +5,28 @@ from typing import ClassVar
 from hansa.foundation.events.base import AgentEvent
 
 
-class AgentOnboarded(AgentEvent, frozen=True):
-    """An agent got its identity, its card and its account."""
+class AgentOnboarded(AgentEvent, frozen=True, omit_defaults=True):
+    """An agent got its identity, its card and its account; a child also names the parent that spawned it."""
 
     card_id: str
     first_agent: bool
     initial_funding_status: str
+    parent_did: str | None = None
+
+
+class AgentSpawned(AgentEvent, frozen=True):
+    """An agent spawned a child, which ends at `expires_at`, and paid the units of its purse."""
+
+    is_private: ClassVar[bool] = True
+
+    child_did: str
+    root_did: str
+    depth: int
+    funding: str
+    fee: str
+    currency: str
+    tx_id: int
+    expires_at: str
 
 
 class AgentActTokenIssued(AgentEvent, frozen=True):
@@ -30,7 +46,7 @@ class AgentStatusChanged(AgentEvent, frozen=True):
 
 
 class AgentRevoked(AgentEvent, frozen=True):
-    """An agent ended for good, by the word of `agent`, `owner`, `administrator` or `account_deletion`."""
+    """An agent ended for good, by the word of `agent`, `owner`, `administrator` or `account_deletion`, or because its life as a child was over (`spawn_end`)."""
 
     by: str
 

@@ -1,7 +1,9 @@
 """Create an agent: identity, card, account and grant in one commit, or nothing at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -16,6 +18,7 @@ from .bootstrap import IsSuspended, OrganizationAgents, require_not_suspended
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
+from .lineage import HeldPlace
 from .rules import BootstrapToken, FundingStatus
 
 
@@ -29,6 +32,25 @@ class Onboarding:
     card: dict[str, Any] | None
     site: str = field(repr=False)
     """The network of the request, on which the grants of an hour are counted."""
+
+
+class Maker(msgspec.Struct, frozen=True):
+    """Owner of a new agent, and the person of an organization who reads its secret, None where no person does."""
+
+    developer_id: int
+    organization_id: UUID | None
+    secret_seen_by: int | None
+
+
+class Offspring(msgspec.Struct, frozen=True):
+    """Child to be made. `is_listed`: its card joins the listings."""
+
+    identity: NewIdentity
+    card: dict[str, Any]
+    roles: tuple[str, ...]
+    is_listed: bool
+    secret_seen_by: int | None
+    """The person who reads the secret; None where its parent does."""
 
 
 class Onboarded(msgspec.Struct, frozen=True):
@@ -60,7 +82,13 @@ async def create_agent(
         await organizations.hold(tx, token.developer_id, str(token.organization_id))
         await organizations.record(tx, token.developer_id, token.organization_id, asked.identity.did)
     card = await _publish(tx, asked, token, settings)
-    agent_id = await _register(tx, asked.identity, token, card.name, settings)
+    agent_id = await _register(
+        tx,
+        asked.identity,
+        card.name,
+        settings.agent_rbac_default_roles,
+        Maker(token.developer_id, token.organization_id, token.developer_id),
+    )
     if not await store.burn_bootstrap_token(tx, token_sha256):
         raise BootstrapTokenUsed
     await federation.announce_did(tx, asked.identity.did, settings)
@@ -76,6 +104,38 @@ async def create_agent(
         card_id=str(card.id),
         first_agent=is_first,
         initial_funding_status=funding.value,
+    )
+    await journal.append(tx, onboarded)
+    return Onboarded(card, funding)
+
+
+async def create_child(tx: Tx, held: HeldPlace, asked: Offspring, settings: Settings) -> Onboarded:
+    """Create a child of the held agent for its owner, with an empty account and no grant.
+
+    Raises: CardInvalid, HumanReadableIdTaken, DidClaimed.
+    """
+    parent, did = held.agent, asked.identity.did
+    publish = catalogue.publish_card if asked.is_listed else catalogue.publish_unlisted
+    card = await publish(
+        tx,
+        did=did,
+        developer_id=parent.developer_id,
+        organization_id=parent.organization_id,
+        card_data=asked.card,
+        settings=settings,
+    )
+    seen_by = parent.secret_seen_by if asked.secret_seen_by is None else asked.secret_seen_by
+    maker = Maker(parent.developer_id, parent.organization_id, seen_by)
+    await _register(tx, asked.identity, card.name, asked.roles, maker)
+    await federation.announce_did(tx, did, settings)
+    await ledger.open_account(tx, did)
+    funding = FundingStatus.NOT_FIRST_AGENT
+    onboarded = AgentOnboarded(
+        did=did,
+        card_id=str(card.id),
+        first_agent=False,
+        initial_funding_status=funding.value,
+        parent_did=parent.did,
     )
     await journal.append(tx, onboarded)
     return Onboarded(card, funding)
@@ -105,19 +165,18 @@ async def _publish(
     )
 
 
-async def _register(
-    tx: Tx, identity: NewIdentity, token: BootstrapToken, name: str, settings: Settings
-) -> int:
+async def _register(tx: Tx, identity: NewIdentity, name: str, roles: Sequence[str], maker: Maker) -> int:
     return await store.insert_agent(
         tx,
         store.NewAgent(
             did=identity.did,
-            developer_id=token.developer_id,
-            organization_id=token.organization_id,
+            developer_id=maker.developer_id,
+            organization_id=maker.organization_id,
             client_id=identity.client_id,
             client_secret_sha256=fingerprint(identity.client_secret),
             name=name,
-            roles=settings.agent_rbac_default_roles,
+            roles=list(roles),
             public_key=identity.public_key,
+            secret_seen_by=maker.secret_seen_by,
         ),
     )

@@ -21,6 +21,7 @@ from hansa.rooms import catalogue, journal, ledger
 
 from . import rules, store
 from .errors import AgentSuspended, AgentUnknown
+from .lineage import note_end, require_no_children
 from .mtls import revoke_mtls
 from .rights import held_with
 from .rules import OwnedAgent
@@ -28,7 +29,7 @@ from .rules import OwnedAgent
 Suspended = Literal["suspended", "already", "revoked", "not_found"]
 Reinstated = Literal["reinstated", "already", "revoked", "not_found"]
 Revoked = Literal["revoked", "already", "not_found"]
-Revoker = Literal["agent", "owner", "administrator", "account_deletion"]
+Revoker = Literal["agent", "owner", "administrator", "account_deletion", "spawn_end"]
 RequireUnbound: TypeAlias = Callable[[Tx, str], Awaitable[None]]
 REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent")
 """Raises Conflict when an agreement binds the agent of that DID, which the caller has locked."""
@@ -66,6 +67,7 @@ async def revoke(tx: Tx, did: str, *, by: Revoker) -> Revoked:
         return "already"
     await revoke_mtls(tx, did)
     await store.write_revoked(tx, did)
+    await note_end(tx, did)
     await catalogue.retire_card(tx, did)
     await journal.append(tx, AgentStatusChanged(did, status, "revoked"), AgentRevoked(did=did, by=by))
     return "revoked"
@@ -187,11 +189,13 @@ def _ended(status: str | None) -> Literal["revoked", "not_found"]:
 async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound: RequireUnbound) -> None:
     """End an own agent for good; one that has ended is no trouble.
 
-    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
+    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentHasChildren, AccountHoldsUnits, CrossingPending, and the errors of
+    `require_unbound`.
     """
     await held_with(tx, developer.id, did, Right.END)
     if await store.lock_status(tx, did) == "suspended":
         raise AgentSuspended
+    await require_no_children(tx, did)
     await require_unbound(tx, did)
     await retire(tx, did, by="owner")
 
@@ -199,8 +203,9 @@ async def end_own_agent(tx: Tx, developer: Developer, did: str, require_unbound:
 async def end_itself(tx: Tx, did: str, require_unbound: RequireUnbound) -> None:
     """End the agent that asks.
 
-    Raises: AgentSuspended, AgentRevoked, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
+    Raises: AgentSuspended, AgentRevoked, AgentHasChildren, AccountHoldsUnits, CrossingPending, and the errors of `require_unbound`.
     """
     rules.require_active(await store.lock_status(tx, did) or "revoked")
+    await require_no_children(tx, did)
     await require_unbound(tx, did)
     await retire(tx, did, by="agent")

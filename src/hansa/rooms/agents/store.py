@@ -39,7 +39,7 @@ WHERE token_sha256 = $1 AND used_at IS NULL AND expires_at > now() RETURNING 1
 
 _INSERT_AGENT = """
 INSERT INTO agents_agent (did, developer_id, client_id, client_secret_sha256, name, roles, organization_id, secret_seen_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::uuid IS NOT NULL THEN $2::bigint END) RETURNING id
+VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::uuid IS NOT NULL THEN $8::bigint END) RETURNING id
 """
 
 _INSERT_FIRST_KEY = "INSERT INTO agents_key (agent_id, number, public_key) VALUES ($1, 1, $2)"
@@ -118,7 +118,7 @@ WHERE did = $1 AND (last_active_at IS NULL OR last_active_at < now() - interval 
 
 
 class NewAgent(msgspec.Struct, frozen=True):
-    """An agent about to be written; the developer reads its secret."""
+    """An agent about to be written."""
 
     did: str
     developer_id: int
@@ -128,6 +128,8 @@ class NewAgent(msgspec.Struct, frozen=True):
     name: str
     roles: list[str]
     public_key: bytes
+    secret_seen_by: int | None
+    """The person who reads its secret, where an organization owns it."""
 
 
 class Bearer(msgspec.Struct, frozen=True):
@@ -207,6 +209,7 @@ async def insert_agent(tx: Tx, agent: NewAgent) -> int:
         agent.name,
         agent.roles,
         agent.organization_id,
+        agent.secret_seen_by,
     )
     await tx.execute(_INSERT_FIRST_KEY, agent_id, agent.public_key)
     return agent_id

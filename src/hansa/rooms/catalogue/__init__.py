@@ -20,7 +20,7 @@ from .owning.ownership import Owners
 from .pages import PageRequest
 from .payment import declared_price, is_paid, rate_of
 from .publication import CARD_STATE, agent_json_ld, others_state
-from .publish import publish_card, publish_stub, publish_treasury
+from .publish import publish_card, publish_stub, publish_unlisted
 from .pulls import PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
 from .pulls.records import Unserved
@@ -149,7 +149,7 @@ __all__ = [
     "preview_host",
     "publish_card",
     "publish_stub",
-    "publish_treasury",
+    "publish_unlisted",
     "pull_cycle",
     "rate_of",
     "reinstate_card",

@@ -44,6 +44,23 @@ async def publish_card(
     )
 
 
+async def publish_unlisted(
+    tx: Tx,
+    *,
+    did: str,
+    developer_id: int,
+    card_data: dict[str, Any],
+    settings: Settings,
+    organization_id: UUID | None = None,
+) -> StoredCard:
+    """Store the card of an agent that offers nothing, outside of the listings. Raises: HumanReadableIdTaken."""
+    stored = await _store(
+        tx, did, developer_id, card_data, settings, host=None, organization_id=organization_id
+    )
+    await store.unlist(tx, stored.card_id)
+    return stored
+
+
 async def publish_stub(
     tx: Tx,
     *,
@@ -60,23 +77,6 @@ async def publish_stub(
     address = host_address(host, settings.outgoing_allow_user_hosts)
     stub = {"name": urlsplit(address).hostname or address}
     return await _store(tx, did, developer_id, stub, settings, host=address, organization_id=organization_id)
-
-
-async def publish_treasury(
-    tx: Tx,
-    *,
-    did: str,
-    developer_id: int,
-    organization_id: UUID,
-    document: dict[str, Any],
-    settings: Settings,
-) -> StoredCard:
-    """Store the unlisted card of an organization's treasury, which offers nothing. Raises: HumanReadableIdTaken."""
-    stored = await _store(
-        tx, did, developer_id, document, settings, host=None, organization_id=organization_id
-    )
-    await store.unlist(tx, stored.card_id)
-    return stored
 
 
 async def _store(

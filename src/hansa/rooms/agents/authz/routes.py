@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentRevokedForGood, AgentUnknown, NotTheOwner
+from hansa.rooms.agents.lineage import ChildEnding, PolicyWidened, RolesNotHeld
 
 from .roles import authz_of, grant_role, replace_authz
 from .schemas import AuthzIn, AuthzOut, RoleIn, RolesOut
@@ -21,7 +22,16 @@ Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 ReadingDeveloper = Annotated[Developer, developer_holding("agents:read")]
 WritingDeveloper = Annotated[Developer, developer_acting("agents:write")]
 SecretsDeveloper = Annotated[Developer, developer_acting("agents:secrets")]
-CHANGES = problems(Unauthorized, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid)
+CHANGES = problems(
+    Unauthorized,
+    NotTheOwner,
+    RolesNotHeld,
+    AgentUnknown,
+    AgentRevokedForGood,
+    ChildEnding,
+    Invalid,
+    BodyInvalid,
+)
 
 
 @router.get("", responses=problems(Unauthorized, AgentUnknown, Invalid))
@@ -34,7 +44,16 @@ async def read_authz(did: Did, developer: ReadingDeveloper, db: Db, config: Conf
 @router.put(
     "",
     responses=problems(
-        Unauthorized, ScopeMissing, NotTheOwner, AgentUnknown, AgentRevokedForGood, Invalid, BodyInvalid
+        Unauthorized,
+        ScopeMissing,
+        NotTheOwner,
+        RolesNotHeld,
+        AgentUnknown,
+        AgentRevokedForGood,
+        ChildEnding,
+        Invalid,
+        PolicyWidened,
+        BodyInvalid,
     ),
 )
 async def put_authz(did: Did, body: AuthzIn, developer: WritingDeveloper, db: Db, config: Config) -> AuthzOut:

@@ -12,6 +12,7 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue
 from hansa.rooms.agents import credentials
 from hansa.rooms.agents.errors import AgentRevokedForGood, AgentSuspended, AgentUnknown, NotTheOwner
+from hansa.rooms.agents.lineage import require_apart
 from hansa.rooms.agents.rights import held_with
 from hansa.rooms.agents.status import RequireUnbound
 
@@ -23,7 +24,7 @@ async def move_to_organization(
 ) -> None:
     """Give an own agent to an organization.
 
-    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevokedForGood, and the errors of `require_unbound`.
+    Raises: AgentUnknown, NotTheOwner, AgentSuspended, AgentRevokedForGood, AgentHasChildren, and the errors of `require_unbound`.
     """
     await held_with(tx, developer_id, did, Right.END)
     await store.lock_capabilities(tx, did)
@@ -39,7 +40,7 @@ async def move_to_developer(
 ) -> None:
     """Give an agent of an organization to a developer; its account is empty.
 
-    Raises: AgentUnknown, AgentSuspended, AgentRevokedForGood, and the errors of `require_unbound`.
+    Raises: AgentUnknown, AgentSuspended, AgentRevokedForGood, AgentHasChildren, and the errors of `require_unbound`.
     """
     await store.lock_capabilities(tx, did)
     found = await store.lock_for_move(tx, did)
@@ -54,6 +55,7 @@ async def _require_movable(tx: Tx, did: str, found: store.Movable, require_unbou
         raise AgentSuspended
     if found.status == "revoked":
         raise AgentRevokedForGood("This agent is permanently revoked; it cannot be moved.")
+    await require_apart(tx, did)
     await require_unbound(tx, did)
 
 

@@ -17,12 +17,12 @@ async def open_treasury(
 ) -> str:
     """Open the treasury of a new organization and return its DID. Raises: catalogue.HumanReadableIdTaken."""
     did = mint_did(settings.did_method, settings.issuer, uuid4())
-    card = await catalogue.publish_treasury(
+    card = await catalogue.publish_unlisted(
         tx,
         did=did,
         developer_id=developer_id,
         organization_id=organization_id,
-        document=document,
+        card_data=document,
         settings=settings,
     )
     await store.insert_treasury(tx, did, developer_id, organization_id, card.name)
