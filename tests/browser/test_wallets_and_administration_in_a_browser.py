@@ -70,6 +70,29 @@ async def test_the_current_tab_is_in_sight_on_a_telephone_without_javascript(reg
         assert box["x"] + box["width"] <= SIZES["telephone"]["width"], (address, box)
 
 
+async def test_a_transaction_takes_two_lines_on_a_telephone_and_leads_to_its_page(
+    registry: TestRegistry, visit
+):
+    developer = await registry.developer()
+    agent, payee = await developer.agent(), await registry.agent(name="Receiver")
+    await agent.transfer(payee, "10")
+    page = await logged_in(visit, developer, viewport=SIZES["telephone"])
+    await page.goto(f"/account/agents/{agent.did}/wallet/statement")
+    rows = page.get_by_role("region", name="Transactions").locator("tbody tr")
+    await expect(rows).to_have_count(2)
+    line_height = await rows.first.evaluate("row => parseFloat(getComputedStyle(row).lineHeight)")
+    for row in await rows.all():
+        padding = await row.evaluate(
+            "row => parseFloat(getComputedStyle(row).paddingTop) + parseFloat(getComputedStyle(row).paddingBottom)"
+        )
+        box = await row.bounding_box()
+        assert box is not None
+        assert box["height"] - padding < 3 * line_height, box
+    assert await violations_of(page) == []
+    await rows.first.get_by_role("link", name="Transfer").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Transaction")
+
+
 async def test_the_plot_of_a_wallet_names_the_value_below_the_cursor_and_its_values_are_a_table(
     registry: TestRegistry, visit
 ):
