@@ -55,7 +55,9 @@ _.answer
 _.answer_digest
 _.answerable_only
 _.answered_status
+_.api_errors
 _.api_key_info
+_.api_requests
 _.applied_at
 _.approval
 _.approval_id
@@ -536,6 +538,7 @@ _.locked_balance
 _.locked_proved
 _.log
 _.log_checkpoint
+_.log_errors
 _.log_metadata
 _.log_position
 _.logo_url
@@ -628,6 +631,7 @@ _.page_size
 _.page_token
 _.pagination
 _.paid
+_.paid_calls
 _.pairs
 _.params
 _.parent_did
@@ -836,6 +840,7 @@ _.sender_agent_id
 _.sender_did
 _.sequence
 _.sequences
+_.series
 _.server
 _.server_json
 _.servers
@@ -847,6 +852,8 @@ _.set_aside_at
 _.set_aside_count
 _.settle
 _.settle_on_timeout
+_.settle_p50_ms
+_.settle_p95_ms
 _.settled_at
 _.settled_by
 _.settlement_currency
@@ -916,6 +923,7 @@ _.submitted_at
 _.subset
 _.succeeded
 _.success
+_.success_rate
 _.summary
 _.supply
 _.supportedInterfaces
@@ -946,6 +954,7 @@ _.thresholds
 _.ticket
 _.tier
 _.tiers
+_.time_range
 _.timeout_seconds
 _.timestamp
 _.title
@@ -985,6 +994,7 @@ _.total_positions
 _.total_rewards
 _.total_staked
 _.total_unstaked
+_.totals
 _.totp_code
 _.trace_id
 _.transaction
@@ -1025,6 +1035,7 @@ _.unverifiable
 _.updatedAt
 _.updated_at
 _.updated_since
+_.uptime
 _.uri
 _.url
 _.use

@@ -32,7 +32,7 @@ from hansa.foundation.plumbing.web.bodies import JsonText
 from hansa.foundation.plumbing.web.caller import CALLER, Agent, Developer
 from hansa.foundation.plumbing.web.direct import DirectMember, DirectTree
 from hansa.foundation.plumbing.web.in_process import IN_PROCESS
-from hansa.rooms import people
+from hansa.rooms import operations, people
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}", re.ASCII)
 TARGET_MAX_CHARACTERS = 8192
@@ -228,8 +228,10 @@ def _route_of(scope: MutableMapping[str, Any]) -> str:
 
 
 def _note_call(runtime: Runtime, caller: Developer | Agent, line: RequestLine, key: bytes | None) -> None:
-    """Note a call for the developer who asked, or whose agent did."""
+    """Note a call for the developer who asked, or whose agent did, and count that of an agent."""
     developer_id, did = (caller.developer_id, caller.did) if isinstance(caller, Agent) else (caller.id, None)
+    if did is not None:
+        operations.NOTED.of(runtime).note_request(did, line.at, line.status)
     people.CALLS.of(runtime).note(developer_id, people.Call(did, line, key))
 
 

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.plumbing.web.in_process import InCommit, InnerAnswer, InnerCall, call_within
 from hansa.foundation.plumbing.web.limits import LeasedLimit
 from hansa.foundation.values.errors import TooManyRequests, Unauthorized
-from hansa.rooms import people
+from hansa.rooms import operations, people
 
 from .answers import Shaped
 from .principals import Principal
@@ -118,6 +118,8 @@ class Exchange(msgspec.Struct, frozen=True):
         grant_id = connection.grant_id if connection else None
         call = people.Call(principal.did, line, sent_key, client, grant_id)
         people.CALLS.of(self.runtime).note(principal.developer_id, call)
+        if principal.did is not None:
+            operations.NOTED.of(self.runtime).note_request(principal.did, line.at, line.status)
 
 
 def members(arguments: dict[str, Any], *names: str) -> dict[str, Any]:

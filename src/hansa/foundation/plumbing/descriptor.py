@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.telemetry.metrics import backup_age_seconds
 from hansa.foundation.plumbing.web import idempotency, limits
 from hansa.foundation.plumbing.web.caller import (
     AGENT_CHECK,
+    AGENT_REFUSED,
     AGENT_SIGN_IN,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
@@ -50,6 +51,7 @@ PLUMBING = Room(
     offers=(
         DEVELOPER_CHECK,
         AGENT_CHECK,
+        AGENT_REFUSED,
         AGENT_SIGN_IN,
         LAST_READ_AGENT,
         PASSWORD_SETTER_CHECK,

@@ -17,9 +17,9 @@ from hansa.foundation.plumbing.keys.tokens import Claims, TokenKind
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.web.caller import Agent, Grant, agent_caller
+from hansa.foundation.plumbing.web.caller import AGENT_REFUSED, Agent, Grant, agent_caller
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
-from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.errors import Forbidden, Unauthorized
 from hansa.foundation.values.rights import Right
 from hansa.foundation.values.roles import permissions_of
 
@@ -47,11 +47,20 @@ class KnownAgent(Agent, frozen=True, kw_only=True):
 
 @refuses_with(Unauthorized, AgentSuspended, AgentRevoked)
 async def check_agent(runtime: Runtime, token: str) -> KnownAgent:
-    """The agent of a token, as it stands now: one keyed query, shared with callers of the same moment.
+    """The agent of a token, as it stands now: one keyed query, shared with callers of the same moment. A refusal is noted.
 
     Raises: Unauthorized, AgentSuspended, AgentRevoked.
     """
     claims = runtime.tokens.verify(TokenKind.AGENT, token)
+    try:
+        return await _agent_of_claims(runtime, claims)
+    except (Unauthorized, Forbidden) as refusal:
+        AGENT_REFUSED.of(runtime)(runtime, claims.subject, refusal)
+        raise
+
+
+async def _agent_of_claims(runtime: Runtime, claims: Claims) -> KnownAgent:
+    """The agent of a genuine token. Raises: Unauthorized, AgentSuspended, AgentRevoked."""
     bearer = await _bearers_of(runtime.database).find(claims.subject)
     READ_AGENTS.of(runtime).keep(claims.subject, bearer)
     if bearer is None or claims.expires_at <= bearer.read_at.timestamp():

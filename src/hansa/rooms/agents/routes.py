@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.security import APIKeyHeader
 
 from hansa.foundation.plumbing.keys.tokens import TokenKind
-from hansa.foundation.plumbing.process.runtime import Config, Db, Tokens
+from hansa.foundation.plumbing.process.runtime import Config, Db, Tokens, runtime_of
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
 from hansa.foundation.plumbing.web.caller import (
     CurrentAgent,
@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.web.caller import (
     ScopeMissing,
     developer_acting,
     developer_holding,
+    sign_in_agent,
 )
 from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.early_authentication import evaluated_once
@@ -76,7 +77,7 @@ from .schemas import (
     OwnAgentOut,
     RotateSecretOut,
 )
-from .secret import rotate_secret, sign_in
+from .secret import rotate_secret
 from .spending import router as spending_router
 from .status import (
     REQUIRE_UNBOUND,
@@ -227,11 +228,11 @@ async def read_card_template(_: ReadingDeveloper) -> dict[str, Any]:
     responses=problems(CredentialsWrong, AgentSuspended, AgentRevoked, Invalid, BodyInvalid, TooManyRequests),
 )
 async def issue_agent_token(
-    form: Annotated[AgentTokenForm, Form()], db: Db, config: Config, tokens: Tokens, _: Public
+    form: Annotated[AgentTokenForm, Form()], request: Request, config: Config, tokens: Tokens, _: Public
 ) -> AgentTokenOut:
     """Exchange an agent's client id and secret for a bearer token."""
     client_id, client_secret = form.credentials
-    signed_in = await db.transaction(lambda tx: sign_in(tx, client_id, client_secret))
+    signed_in = await sign_in_agent(runtime_of(request), client_id, client_secret)
     lifetime = timedelta(minutes=config.access_token_expire_minutes)
     token = tokens.issue(
         TokenKind.AGENT, signed_in.did, session=signed_in.session, now=signed_in.at, lifetime=lifetime

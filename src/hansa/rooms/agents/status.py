@@ -91,6 +91,11 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return await store.statuses_of(tx, dids)
 
 
+async def dids_named(tx: Tx, names: Sequence[str]) -> dict[str, str]:
+    """The DIDs of agents of this registry, by the DID or client id that names them."""
+    return await store.dids_named(tx, names)
+
+
 async def of_developer(tx: Tx, developer_id: int) -> list[OwnedAgent]:
     """Every agent that a developer ever created, the oldest first."""
     return await currently_named(tx, await store.agents_of(tx, developer_id))

@@ -298,6 +298,16 @@ async def statuses_of(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
     return {row["did"]: row["status"] for row in rows}
 
 
+async def dids_named(tx: Tx, names: Sequence[str]) -> dict[str, str]:
+    """The DIDs of those agents that there are, by the DID or client id that names them."""
+    rows = await tx.fetch(
+        "SELECT did AS name, did FROM agents_agent WHERE did = ANY ($1)"
+        " UNION ALL SELECT client_id, did FROM agents_agent WHERE client_id = ANY ($1)",
+        list(names),
+    )
+    return {row["name"]: row["did"] for row in rows}
+
+
 async def statuses_of_developer(tx: Tx, developer_id: int) -> dict[str, str]:
     """The status of every agent of a developer, by DID, the oldest first."""
     rows = await tx.fetch("SELECT did, status FROM agents_owned($1) ORDER BY id", developer_id)

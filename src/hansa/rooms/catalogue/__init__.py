@@ -21,7 +21,7 @@ from .pages import PageRequest
 from .payment import declared_price, is_paid, rate_of
 from .publication import CARD_STATE, agent_json_ld, others_state
 from .publish import publish_card, publish_stub, publish_unlisted
-from .pulls import PullStatus, note_heartbeat, pull_cycle
+from .pulls import VISIT_MADE, MadeVisit, PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
 from .pulls.records import Unserved
 from .reading import (
@@ -81,6 +81,7 @@ __all__ = [
     "ROOM",
     "SEARCH_ANSWERS",
     "TOOL_TAG",
+    "VISIT_MADE",
     "AgentKey",
     "Answers",
     "Bond",
@@ -101,6 +102,7 @@ __all__ = [
     "FoundCard",
     "Hits",
     "HumanReadableIdTaken",
+    "MadeVisit",
     "McpCalls",
     "MirrorResult",
     "Owners",

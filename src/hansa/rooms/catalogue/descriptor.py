@@ -33,7 +33,7 @@ from .peer_jobs import (
 )
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
-from .pulls import CARD_PULLS, HEALTH_CHECKS, NAMESPACE_PROOFS
+from .pulls import CARD_PULLS, HEALTH_CHECKS, NAMESPACE_PROOFS, VISIT_MADE
 from .pulls import router as pulls_router
 from .relays import discovered_registries
 from .relays import peer_router as relays_peer_router
@@ -124,7 +124,7 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total, search_index_current),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT),
+    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT, VISIT_MADE),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import agents, federation, transfers
+from hansa.rooms import agents, federation, operations, transfers
 
 from . import bonds, contracts, disputes, intents, payments, slash_settlements, x402
 from . import cross_registry as across
@@ -98,5 +98,6 @@ ROOM = Room(
         federation.ATTESTED_CONTRACT.filled_with(contracts.read_attested_contract),
         slash_settlements.SIGNED_VERDICT.filled_with(disputes.signed_verdict),
         agents.REQUIRE_UNBOUND.filled_with(disputes.require_unbound),
+        operations.SETTLE_TIMES.filled_with(payments.settle_times),
     ),
 )

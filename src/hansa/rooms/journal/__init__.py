@@ -54,6 +54,14 @@ from hansa.rooms.journal.ledger_readings import (
 )
 from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.partitions import keep_partitions_ahead
+from hansa.rooms.journal.portions import (
+    Paid,
+    end_of_portion,
+    events_between,
+    first_recorded_from,
+    has_settled_since,
+    payments_between,
+)
 from hansa.rooms.journal.projection import SnapshotsDisabled, write_baseline
 from hansa.rooms.journal.public_reading import (
     PublicFilter,
@@ -116,6 +124,7 @@ __all__ = [
     "MonthNotDroppable",
     "Move",
     "Numbers",
+    "Paid",
     "Place",
     "PublicFilter",
     "PublicPage",
@@ -133,14 +142,18 @@ __all__ = [
     "boundary",
     "change_policy",
     "drop_month",
+    "end_of_portion",
     "event_stream",
+    "events_between",
     "events_to_follow",
     "find_public_event",
+    "first_recorded_from",
     "fold_moves",
     "fold_supply",
     "fold_whole",
     "follower_before",
     "forget_follower",
+    "has_settled_since",
     "horizon",
     "keep_partitions_ahead",
     "list_events",
@@ -154,6 +167,7 @@ __all__ = [
     "newest_public_events",
     "newest_sequence",
     "pass_over",
+    "payments_between",
     "place_of_follower",
     "public_event_of_id",
     "public_events_of_transaction",

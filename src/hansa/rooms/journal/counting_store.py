@@ -22,14 +22,16 @@ SELECT greatest($1::bigint, least({OLDEST_OPEN}, greatest($1::bigint + 1, coales
 ))))
 """  # noqa: S608
 
-_SETTLED_SINCE = (
-    "SELECT EXISTS (SELECT FROM journal_event WHERE xid >= (SELECT before_xid FROM {}) AND xid < {})"
-)
 
-HAS_UNCOUNTED = Question(_SETTLED_SINCE.format("journal_counted", OLDEST_OPEN))
+def settled_since(places: str) -> str:
+    """The statement whether events have become settled since the place in the only row of a relation."""
+    return f"SELECT EXISTS (SELECT FROM journal_event WHERE xid >= (SELECT before_xid FROM {places}) AND xid < {OLDEST_OPEN})"  # noqa: S608
+
+
+HAS_UNCOUNTED = Question(settled_since("journal_counted"))
 """Whether events have become settled since they were last added to the counters."""
 
-HAS_VOLUME = Question(_SETTLED_SINCE.format("journal_volume_counted", OLDEST_OPEN))
+HAS_VOLUME = Question(settled_since("journal_volume_counted"))
 """Whether events have become settled since they were last added to the volume."""
 
 _COUNT_BETWEEN = f"""

@@ -1,17 +1,36 @@
 """Descriptor of the operations room for the process."""
 
 from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
+from hansa.rooms import catalogue
 
 from .bundles import NO_PIPELINES, PIPELINES_OF_BUNDLE
-from .logs import LOG_DAYS, LOG_SIZES, REGISTRY_ENTRIES, router
+from .logs import (
+    LOG_DAYS,
+    LOG_SIZES,
+    REGISTRY_ENTRIES,
+    WRITE_NOTES,
+    note_refused_credential,
+    note_visit,
+    writing_notes,
+)
+from .logs import router as logs_router
+from .metrics import COUNT_PAYMENTS, FORGET_OLD, SETTLE_TIMES, WRITE_NOTED, writing_noted
+from .metrics import router as metrics_router
 
 ROOM = Room(
     name="operations",
-    routes=(Routes(1490, router),),
+    routes=(Routes(1490, logs_router), Routes(1495, metrics_router)),
     reactors=(REGISTRY_ENTRIES,),
-    jobs=(LOG_DAYS, LOG_SIZES),
+    jobs=(LOG_DAYS, LOG_SIZES, COUNT_PAYMENTS, FORGET_OLD),
+    rounds=(WRITE_NOTED, WRITE_NOTES),
+    background=(writing_noted, writing_notes),
     settings=frozenset({"agent_log_days"}),
-    offers=(PIPELINES_OF_BUNDLE,),
-    # A room of pipelines above fills the slot in place of this line.
-    fills=(PIPELINES_OF_BUNDLE.filled_with(NO_PIPELINES),),
+    offers=(PIPELINES_OF_BUNDLE, SETTLE_TIMES),
+    fills=(
+        # A room of pipelines above fills the slot in place of this line.
+        PIPELINES_OF_BUNDLE.filled_with(NO_PIPELINES),
+        AGENT_REFUSED.filled_with(note_refused_credential),
+        catalogue.VISIT_MADE.filled_with(note_visit),
+    ),
 )

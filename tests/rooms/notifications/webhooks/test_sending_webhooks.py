@@ -17,6 +17,7 @@ from hansa.rooms.notifications.webhooks import (
 from hansa.rooms.notifications.webhooks.records import PendingDelivery
 from hansa.rooms.notifications.webhooks.rules import Outcome
 from hansa.rooms.notifications.webhooks.sending import record, send
+from tests.logs_of_agents import entries_of_registry
 from tests.operation.registry_process import until
 from tests.registry import DatabaseFarm, TestDeveloper, TestRegistry, at_once, open_registry, text_of
 from tests.rooms.notifications.webhooks.receiver import (
@@ -294,6 +295,20 @@ async def test_a_receiver_that_is_gone_for_good_stops_its_webhook_at_once(stage)
         stopped = await hooked.read()
         assert (stopped["is_active"], stopped["stopped_by"]) == (False, "gone")
         assert len(await mails_to(hooked.owner)) == 1
+
+
+async def test_a_stopped_webhook_is_an_entry_in_the_logs_of_the_owners_agents(stage):
+    async with stage.receiving() as receiver:
+        registry, hooked = await started(stage, receiver)
+        agents = [await hooked.owner.agent(), await hooked.owner.agent()]
+        receiver.status = 410
+        await publish(hooked)
+        await send_due(registry.runtime)
+        for agent in agents:
+            (entry,) = await entries_of_registry(agent)
+            assert (entry["level"], entry["message"]) == ("ERROR", "A webhook of the owner was stopped.")
+            assert entry["log_metadata"]["webhook_id"] == hooked.id
+            assert receiver.url not in str(entry)
 
 
 async def test_a_test_is_sent_before_what_waits_and_is_tried_once(stage):

@@ -3,7 +3,8 @@
 from .probing import HEALTH_CHECKS, note_heartbeat
 from .proving import NAMESPACE_PROOFS
 from .pulling import CARD_PULLS
-from .queue import pull_cycle
+from .queue import VISIT_MADE, pull_cycle
+from .records import MadeVisit
 from .routes import router
 from .schemas import PullStatus
 
@@ -11,6 +12,8 @@ __all__ = [
     "CARD_PULLS",
     "HEALTH_CHECKS",
     "NAMESPACE_PROOFS",
+    "VISIT_MADE",
+    "MadeVisit",
     "PullStatus",
     "note_heartbeat",
     "pull_cycle",

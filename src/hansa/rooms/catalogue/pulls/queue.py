@@ -6,6 +6,7 @@ commit. Of the visits that wait for slow hosts each costs a socket, and no place
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import TypeAlias, get_args
 
@@ -15,9 +16,10 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import begin, card_visits_total
+from hansa.foundation.values.errors import Unavailable
 
 from . import store
-from .records import Cycle, Errand, Planned
+from .records import Cycle, Errand, MadeVisit, Planned
 from .visit import Visit
 
 PULL_KIND, PROBE_KIND, PROOF_KIND = "card pull", "health check", "namespace proof"
@@ -32,6 +34,11 @@ RETRIES = Retries(None, pause_seconds=60.0)
 WRITING: Slot[asyncio.Semaphore] = Slot(
     "catalogue: results of visits written at once", build=lambda _: asyncio.Semaphore(RESULTS_AT_ONCE)
 )
+
+VISIT_MADE: Slot[Callable[[Runtime, MadeVisit], None]] = Slot("catalogue: visits to the hosts of agents")
+"""Called after each visit to an agent of this registry; it returns at once."""
+SUCCEEDED = frozenset({"updated", "unchanged", "alive"})
+FAILED = frozenset({"attempted_failed", "internal_host", "unreachable"})
 
 MakeVisit: TypeAlias = Callable[[Runtime, Visit], Awaitable[str]]
 """Make one visit and write its result; returns the outcome, a word for the metric."""
@@ -54,7 +61,9 @@ def visits(
         if visit is None:
             await runtime.database.transaction(lambda tx: jobs.conclude(tx, job))
         else:
-            card_visits_total.labels(errand, await make_visit(runtime, visit)).inc()
+            outcome = await make_visit(runtime, visit)
+            card_visits_total.labels(errand, outcome).inc()
+            await _report(runtime, visit, outcome)
 
     return LeasedKind(
         kind,
@@ -66,6 +75,17 @@ def visits(
         started_at_once=STARTED_AT_ONCE,
         is_enabled=lambda settings: interval(settings) > 0,
     )
+
+
+async def _report(runtime: Runtime, visit: Visit, outcome: str) -> None:
+    """Report a visit that reached the agent, or failed to, after its commit."""
+    succeeded = outcome in SUCCEEDED
+    if visit.did is None or not (succeeded or outcome in FAILED) or visit.errand == "namespace":
+        return
+    sentence = None
+    with suppress(Unavailable):
+        sentence = None if succeeded else await runtime.database.query(lambda tx: store.trouble_of(tx, visit))
+    VISIT_MADE.of(runtime)(runtime, MadeVisit(visit.did, visit.errand, outcome, succeeded, sentence))
 
 
 async def put_off(tx: Tx, visit: Visit, seconds: float) -> None:

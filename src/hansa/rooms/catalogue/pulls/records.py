@@ -102,6 +102,16 @@ class Found(msgspec.Struct, frozen=True):
     was_asked: bool = True
 
 
+class MadeVisit(msgspec.Struct, frozen=True):
+    """Visit to the host of an agent that succeeded or failed; `sentence` says why it failed."""
+
+    did: str
+    errand: Errand
+    outcome: str
+    succeeded: bool
+    sentence: str | None
+
+
 class Failing(msgspec.Struct, frozen=True):
     """A card whose pull fails."""
 

@@ -42,6 +42,8 @@ WHERE card_id = $1 AND errand = $2 RETURNING place, now()
 
 _PLANNED = "SELECT place, now() FROM catalogue_visit WHERE card_id = $1 AND errand = $2"
 
+_TROUBLE = "SELECT trouble FROM catalogue_visit WHERE card_id = $1 AND errand = $2"
+
 _REMEMBER = """
 UPDATE catalogue_visit SET found_at = $2, etag = $3, served_hash = $4, served_members = $5, served_version = $6
 WHERE card_id = $1 AND errand = 'pull'
@@ -153,6 +155,12 @@ async def planned(tx: Tx, visit: Visit) -> Planned:
     row = await tx.fetchrow(_PLANNED, visit.card_id, visit.errand)
     assert row is not None
     return Planned(*row)
+
+
+async def trouble_of(tx: Tx, visit: Visit) -> str | None:
+    """The sentence of the last failure."""
+    trouble: str | None = await tx.fetchval(_TROUBLE, visit.card_id, visit.errand)
+    return trouble
 
 
 async def forget(tx: Tx, card_id: int) -> None:

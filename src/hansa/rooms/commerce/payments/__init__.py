@@ -55,7 +55,7 @@ from hansa.rooms.commerce.payments.settlement_worker import (
     end_overdue,
     resume_settlements,
 )
-from hansa.rooms.commerce.payments.store import HAS_DUE
+from hansa.rooms.commerce.payments.store import HAS_DUE, settle_times
 from hansa.rooms.commerce.payments.store import named as named_tokens
 from hansa.rooms.commerce.payments.verify import VERIFIER, VerifiedTokenCache, Verifier
 
@@ -110,6 +110,7 @@ __all__ = [
     "router",
     "same_work",
     "settle_and_answer",
+    "settle_times",
     "settle_within",
     "signed_receipt",
     "token_headers",

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import GuardedRoute, JsonText
 from hansa.foundation.plumbing.web.caller import (
@@ -49,6 +49,7 @@ from . import errors
 from .authorize import PERMISSION, require_payee
 from .buy_schemas import QuoteOut
 from .ending import release, release_by_id
+from .noted_refusals import note_refusal, noting_refusals
 from .payment_batch import PAYMENT_BATCH, PaymentBatch
 from .preferences import WaitSeconds, applied
 from .quote import FirmQuote, Quote, count_firm, quote, require_firm, sign_quote
@@ -211,7 +212,8 @@ async def settle_payment(
     token = await settle_at_once(settlements, order, wait, agent.version)
     if token is None:
         await confirm_caller(http)
-        token = await settle_alone(db, settlements, order, book, wait)
+        with noting_refusals(runtime_of(http), agent.did):
+            token = await settle_alone(db, settlements, order, book, wait)
     return JsonText(SettleOut.json_of(token, config.settlement_currency), applied(wait))
 
 
@@ -227,6 +229,7 @@ async def settle_payments(
     settlements: SettlementsOfHere,
     config: Config,
     *,
+    http: Request,
     writes: WriteLimit,
     wait: WaitSeconds,
 ) -> Response:
@@ -234,6 +237,9 @@ async def settle_payments(
     await writes.admit(agent.did)
     book = ledger.Book.of(config)
     outcomes = await settle_many(db, settlements, body.orders_by(agent.did), book, wait)
+    for refusal in outcomes:
+        if isinstance(refusal, Refused):
+            note_refusal(runtime_of(http), agent.did, refusal)
     out = SettleManyOut.of(outcomes, config.settlement_currency)
     return JsonText(out.model_dump_json(), applied(wait))
 

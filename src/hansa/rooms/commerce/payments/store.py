@@ -52,6 +52,11 @@ SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM c
 WHERE caller = $1 AND expires_at > clock_timestamp()
 """
 
+_SETTLE_TIMES = """
+SELECT id, greatest(extract(epoch FROM ended_at - created_at) * 1000, 0)::bigint AS milliseconds
+FROM commerce_payment_token WHERE id = ANY ($1) AND status = 'settled'
+"""
+
 _FIND_EACH = f"""
 SELECT {COLUMNS}, {_NOW_EXPIRED}, t.token_sha256 FROM commerce_payment_token t WHERE t.token_sha256 = ANY($1)
 """  # noqa: S608
@@ -230,6 +235,11 @@ async def find(tx: Tx, token_id: UUID) -> Token | None:
 async def find_many(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Token]:
     """The tokens with these ids."""
     return {row["id"]: Token(**row) for row in await tx.fetch(f"{_FIND} WHERE t.id = ANY($1)", ids)}
+
+
+async def settle_times(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """Milliseconds from the authorization of those tokens that are settled to their settlement."""
+    return {row["id"]: row["milliseconds"] for row in await tx.fetch(_SETTLE_TIMES, ids)}
 
 
 async def find_by_hashes(tx: Tx, hashes: Sequence[bytes]) -> dict[bytes, Token]:

@@ -17,6 +17,7 @@ import msgspec
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import let_requests_arrive
 from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import operations
 
 from . import rules, store
 from .ending import expire
@@ -69,10 +70,18 @@ class Verifier:
         if token is None or error is not None:
             if token is not None and token.is_expired and token.status in rules.OPEN:
                 await expire(self._runtime, token.id)
+            self._note_refusal(order, token, error)
             return Verification(token, error)
         is_same_use = order.use_id is not None and order.use_id == token.use_id
         is_first_use = verified.is_first or is_same_use
         return Verification(token, None, is_first_use, verified.caller_status or UNKNOWN_STATUS)
+
+    def _note_refusal(self, order: VerifyOrder, token: Token | None, error: str | None) -> None:
+        """Note a refused token for the log of the payee."""
+        did = order.target or (token.payee if token else None)
+        if did is not None and error is not None:
+            token_id = str(token.id) if token is not None and token.payee == did else None
+            operations.note_refused_payment_token(self._runtime, did, error, token_id)
 
     def _consumed(self, order: VerifyOrder) -> asyncio.Future[Verified]:
         waiting = _Waiting(order, asyncio.get_running_loop().create_future())

@@ -6,6 +6,7 @@ The mail to an owner whose webhook was stopped.
 """
 
 import random
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
@@ -19,7 +20,8 @@ from hansa.foundation.plumbing.outgoing import CallLimits, NamedBy, OutgoingTrou
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import begin, webhook_tries_total
-from hansa.rooms import people
+from hansa.foundation.values.errors import Unavailable
+from hansa.rooms import agents, operations, people
 from hansa.rooms.people import NOTICE_DAYS
 
 from . import rules, store
@@ -30,6 +32,7 @@ from .rules import FAILURES_UNTIL_STOPPED, Outcome, StoppedBy
 from .subscribing import purpose_of, signed_headers
 
 SENT_AT_ONCE = 16
+AGENTS_NOTED = 100
 LIMITS = CallLimits(seconds=5.0, body_bytes=0)
 _log = structlog.get_logger()
 begin(webhook_tries_total, ("taken", "failed"))
@@ -56,6 +59,19 @@ async def send(runtime: Runtime, job: Job, delivery: PendingDelivery) -> None:
     stopped = await runtime.database.transaction(lambda tx: record(tx, runtime.seal, job, delivery, outcome))
     if stopped:
         _log.info("webhook stopped", webhook=delivery.webhook_id, by=stopped)
+        await _note_in_logs(runtime, delivery.webhook_id, stopped)
+
+
+async def _note_in_logs(runtime: Runtime, webhook_id: str, stopped: StoppedBy) -> None:
+    """Note in the logs of the owner's agents that events of them are sent no more."""
+
+    async def agents_of_owner(tx: Tx) -> list[str]:
+        developer_id = await store.developer_of(tx, webhook_id)
+        return [] if developer_id is None else await agents.active_dids_of(tx, developer_id, AGENTS_NOTED)
+
+    with suppress(Unavailable):
+        for did in await runtime.database.query(agents_of_owner):
+            operations.note_stopped_webhook(runtime, did, webhook_id, f"{WHY[stopped].capitalize()}.")
 
 
 async def _wait(tx: Tx, job: Job) -> None:

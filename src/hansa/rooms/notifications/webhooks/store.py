@@ -330,6 +330,14 @@ async def pending_delivery_of(tx: Tx, webhook_id: str) -> PendingDelivery | None
     return PendingDelivery(**row) if row else None
 
 
+async def developer_of(tx: Tx, webhook_id: str) -> int | None:
+    """The owner of a webhook."""
+    developer_id: int | None = await tx.fetchval(
+        "SELECT developer_id FROM notifications_webhook WHERE id = $1", webhook_id
+    )
+    return developer_id
+
+
 async def lock_for_outcome(tx: Tx, webhook_id: str) -> Locked | None:
     """The webhook whose try has ended; None when it was deleted meanwhile."""
     row = await tx.fetchrow(

@@ -13,7 +13,7 @@ from .writing import write_of_registry
 
 _MEMBERS = {
     "SpendApprovalRequested": ("approval_id", "receiver", "amount", "currency", "expires_at"),
-    "A2APaymentFailed": ("token_id", "payee", "amount", "currency", "reason"),
+    "A2APaymentFailed": ("token_id", "caller", "payee", "amount", "currency", "reason"),
 }
 _SENTENCES = {
     "SpendApprovalRequested": ("INFO", "A payment waits for the approval of the owner."),
@@ -22,12 +22,12 @@ _SENTENCES = {
 
 
 async def _enter(tx: Tx, event: StoredEvent) -> None:
-    did = event.aggregate_id
-    if did not in await agents.statuses_of(tx, [did]):
-        return
+    parties = {event.aggregate_id, event.data.get("payee", event.aggregate_id)}
     level, sentence = _SENTENCES[event.event_type]
     members = {name: event.data[name] for name in _MEMBERS[event.event_type]}
-    await write_of_registry(tx, did, new_entry(level, sentence, members))
+    # In the order of their DIDs: each log is locked.
+    for did in sorted(await agents.statuses_of(tx, sorted(parties))):
+        await write_of_registry(tx, did, new_entry(level, sentence, members))
 
 
 async def _keep_days(tx: Tx, runtime: Runtime) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
+from hansa.rooms.operations.watching import require_watching
 
 from . import store
 from .records import Entry, EntryFilter
-from .writing import require_log
 
 
 async def read(tx: Tx, caller: Developer | Agent, did: str, wanted: EntryFilter) -> Sequence[Entry]:
     """A page of the log of an agent, newest first. Raises: AgentUnknown, OrgRoleRequired."""
-    await require_log(tx, caller, did, Right.READ)
+    await require_watching(tx, caller, did, Right.READ)
     return await store.page(tx, did, wanted)

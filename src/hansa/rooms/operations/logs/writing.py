@@ -6,10 +6,11 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import QuotaReached
 from hansa.foundation.values.rights import Right
-from hansa.rooms import agents
+from hansa.rooms.operations.metrics import add_log_errors
+from hansa.rooms.operations.watching import require_watching
 
 from . import store
-from .records import NewEntry
+from .records import NewEntry, Source
 
 
 class LogRateReached(QuotaReached):
@@ -24,30 +25,29 @@ async def write(tx: Tx, caller: Developer | Agent, did: str, entries: Sequence[N
 
     Raises: AgentUnknown, OrgRoleRequired, LogRateReached.
     """
-    await require_log(tx, caller, did, Right.OPERATE)
-    counted = await store.count(tx, did, entries, "agent")
-    if counted is None:
+    await require_watching(tx, caller, did, Right.OPERATE)
+    if not await _write(tx, did, entries, "agent"):
         raise LogRateReached(retry_after=await store.seconds_of_minute_left(tx))
-    await store.insert(tx, did, entries, "agent", counted)
     return len(entries)
 
 
-async def write_of_registry(tx: Tx, did: str, entry: NewEntry) -> None:
-    """Write an entry of the registry, which does not count in the minute."""
-    counted = await store.count(tx, did, [entry], "registry")
-    assert counted is not None
-    await store.insert(tx, did, [entry], "registry", counted)
+async def write_of_registry(tx: Tx, did: str, *entries: NewEntry) -> None:
+    """Write entries of the registry to the log of one of its agents; they do not count in the minute."""
+    is_written = await _write(tx, did, entries, "registry")
+    assert is_written
 
 
 async def clear(tx: Tx, developer: Developer, did: str) -> int:
     """Delete every entry of the log of an agent; returns their number. Raises: AgentUnknown, OrgRoleRequired."""
-    await require_log(tx, developer, did, Right.MANAGE)
+    await require_watching(tx, developer, did, Right.MANAGE)
     return await store.delete(tx, did)
 
 
-async def require_log(tx: Tx, caller: Developer | Agent, did: str, right: Right) -> None:
-    """The caller is the agent, or has the right at it. Raises: AgentUnknown, OrgRoleRequired."""
-    if isinstance(caller, Developer):
-        await agents.seen_with(tx, caller.id, did, right)
-    elif caller.did != did:
-        raise agents.AgentUnknown
+async def _write(tx: Tx, did: str, entries: Sequence[NewEntry], source: Source) -> bool:
+    """Return whether the minute takes the entries, which are then written."""
+    counted = await store.count(tx, did, entries, source)
+    if counted is None:
+        return False
+    await store.insert(tx, did, entries, source, counted)
+    await add_log_errors(tx, did, counted.written_at, sum(entry.level == "ERROR" for entry in entries))
+    return True

@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.keys.access_tokens import (
 )
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.process.runtime import Config, Db, Tokens, runtime_of
-from hansa.foundation.plumbing.web.caller import AGENT_SIGN_IN, Public
+from hansa.foundation.plumbing.web.caller import Public, sign_in_agent
 from hansa.foundation.plumbing.web.limits import Limit, admit, client_address, within_read_limit
 from hansa.foundation.values.connections import CONNECTION_SCOPES
 from hansa.foundation.values.errors import Forbidden, Unauthorized
@@ -133,9 +133,8 @@ async def _token_of_agent(request: Request, form: OAuthTokenForm) -> OAuthTokenO
     await admit(runtime.database, SECRETS_PER_ADDRESS, client_address(request))
     if not client_id or not secret:
         raise OAuthFault("invalid_client", "client_id and client_secret of an agent are required.", 401)
-    sign_in = AGENT_SIGN_IN.of(runtime)
     try:
-        agent = await runtime.database.transaction(lambda tx: sign_in(tx, client_id, secret))
+        agent = await sign_in_agent(runtime, client_id, secret)
     except Unauthorized as refusal:
         raise OAuthFault("invalid_client", refusal.detail, 401) from None
     except Forbidden as refusal:

@@ -42,6 +42,7 @@ from .callers import (
 )
 from .checks import (
     AGENT_CHECK,
+    AGENT_REFUSED,
     AGENT_SIGN_IN,
     DEVELOPER_CHECK,
     IS_DEVELOPER_SUSPENDED,
@@ -52,6 +53,7 @@ from .checks import (
     SPENT_UNDER_GRANTS,
     SpentUnderGrants,
     check_developer_or_agent,
+    sign_in_agent,
 )
 from .credentials import API_KEY_SESSION, CALLER, CAPABILITY_HEADER, CONFIRMED, GIVEN, bearer_token
 from .developers import (
@@ -83,6 +85,7 @@ from .observers import MaybeObserver, Observer, anyone_or_observer, observer
 
 __all__ = [
     "AGENT_CHECK",
+    "AGENT_REFUSED",
     "AGENT_SIGN_IN",
     "API_KEY_SESSION",
     "CALLER",
@@ -144,4 +147,5 @@ __all__ = [
     "password_setter_caller",
     "require_permission",
     "require_scope_if_lacking",
+    "sign_in_agent",
 ]

@@ -8,7 +8,7 @@ from cryptography.x509 import Certificate
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.values.errors import Unauthorized
+from hansa.foundation.values.errors import Forbidden, Refused, Unauthorized
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.scopes import EVERY_SCOPE
 
@@ -28,12 +28,25 @@ SERVICE_CHECK: Slot[Callable[[Runtime, Certificate], Awaitable[None]]] = Slot("c
 AGENT_SIGN_IN: Slot[Callable[[Tx, str, str], Awaitable[AgentSession]]] = Slot("callers: sign-in of an agent")
 """Exchange of an agent's client id and secret for the right to a token. Raises: Unauthorized, Forbidden."""
 
+AGENT_REFUSED: Slot[Callable[[Runtime, str, Refused], None]] = Slot("callers: refused credential of an agent")
+"""Notes the refusal of a credential of the agent with this DID or client id; it returns at once."""
+
 SpentUnderGrants: TypeAlias = Callable[[Tx, Sequence[UUID]], Awaitable[dict[UUID, Minor]]]
 SPENT_UNDER_GRANTS: Slot[SpentUnderGrants] = Slot("callers: spent under grants")
 """The amounts that agents paid today (UTC) under grants of connected clients."""
 
 IS_DEVELOPER_SUSPENDED: Slot[Callable[[Tx, int], Awaitable[bool]]] = Slot("callers: is a developer suspended")
 """Check that a developer is suspended, or the account closed; neither begins before the transaction ends."""
+
+
+async def sign_in_agent(runtime: Runtime, client_id: str, client_secret: str) -> AgentSession:
+    """Exchange an agent's client id and secret for the right to a token. Raises: Unauthorized, Forbidden."""
+    sign_in = AGENT_SIGN_IN.of(runtime)
+    try:
+        return await runtime.database.transaction(lambda tx: sign_in(tx, client_id, client_secret))
+    except (Unauthorized, Forbidden) as refusal:
+        AGENT_REFUSED.of(runtime)(runtime, client_id, refusal)
+        raise
 
 
 async def check_developer_or_agent(

@@ -1,0 +1,29 @@
+"""Metrics of agents: figures by minute and hour, made of the journal and of counts of the processes."""
+
+from .background import FORGET_OLD
+from .counting import COUNT_PAYMENTS, SETTLE_TIMES
+from .log_errors import add_log_errors
+from .noting import NOTED, WRITE_NOTED, write_noted, writing_noted
+from .reading import read_metrics
+from .records import Metrics, Point, RangeName
+from .routes import router
+from .rules import RANGES
+from .schemas import MetricsOut
+
+__all__ = [
+    "COUNT_PAYMENTS",
+    "FORGET_OLD",
+    "NOTED",
+    "RANGES",
+    "SETTLE_TIMES",
+    "WRITE_NOTED",
+    "Metrics",
+    "MetricsOut",
+    "Point",
+    "RangeName",
+    "add_log_errors",
+    "read_metrics",
+    "router",
+    "write_noted",
+    "writing_noted",
+]
