@@ -16,6 +16,7 @@ from hansa.doors.commands.program import app
 from hansa.doors.reference_map import empty_app, entrances
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.telemetry import metrics
+from hansa.rooms.operations.metrics import exposition
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
@@ -63,6 +64,12 @@ def metric_names() -> frozenset[str]:
     """The name of each metric as it is scraped, without the endings of a histogram."""
     found = [one for one in vars(metrics).values() if isinstance(one, MetricWrapperBase)]
     return frozenset(one._name + "_total" * isinstance(one, Counter) for one in found)
+
+
+def metric_names_of_agents() -> frozenset[str]:
+    """The name of each metric of one agent, in the form that Prometheus scrapes."""
+    counters = {f"{exposition.PREFIX}{name}_total" for name in exposition.COUNTERS}
+    return frozenset({*counters, exposition.SETTLE_SECONDS})
 
 
 @cache

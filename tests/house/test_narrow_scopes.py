@@ -19,7 +19,7 @@ from tests.house.reach import reach_of
 # Scopes whose holder is meant to reach the money of agents: of own ones, or of those of an organization.
 TO_MONEY = {"agents:secrets", "orgs:write"}
 
-# Rows of these tables carry no right and no unit: publications of owners, logs, deliveries to them, records of the plumbing.
+# Rows of these tables carry no right and no unit: publications of owners, logs, figures, deliveries to them, records of the plumbing.
 HARMLESS = {
     "catalogue_card",
     "catalogue_card_version",
@@ -28,6 +28,7 @@ HARMLESS = {
     "notifications_webhook_delivery",
     "operations_log",
     "operations_log_entry",
+    "operations_metric",
     "plumbing_admin_act",
     "plumbing_admin_author",
     "plumbing_job",

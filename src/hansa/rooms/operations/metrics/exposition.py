@@ -15,7 +15,9 @@ from . import rules
 from .records import Figures, Metrics
 
 QUANTILES = (0.5, 0.95)
-_COUNTERS = {
+PREFIX = "hansa_agent_"
+SETTLE_SECONDS = f"{PREFIX}settle_seconds"
+COUNTERS = {
     "paid_calls": "Payments of calls that were settled, made and received.",
     "failed": "Payments of calls that failed.",
     "earned": "Units received.",
@@ -36,8 +38,8 @@ class _Exposed(Collector):
 
     def collect(self) -> Iterator[Metric]:
         did = self._metrics.agent_did
-        for name, text in _COUNTERS.items():
-            counter = CounterMetricFamily(f"hansa_agent_{name}", text, labels=["agent"])
+        for name, text in COUNTERS.items():
+            counter = CounterMetricFamily(PREFIX + name, text, labels=["agent"])
             value = getattr(self._ever, name)
             counter.add_metric([did], value / UNIT if name in _AMOUNTS else value)
             yield counter
@@ -45,7 +47,7 @@ class _Exposed(Collector):
 
     def _settle_times(self, did: str) -> Metric:
         gauge = GaugeMetricFamily(
-            "hansa_agent_settle_seconds",
+            SETTLE_SECONDS,
             "Time from authorization to settlement of payments in the range, within 4.5 %.",
             labels=["agent", "range", "quantile"],
         )

@@ -26,8 +26,8 @@ class MetricsFiguresOut(LazyModel):
 
     paid_calls: int = Field(description="Payments of calls that were settled, made and received.")
     earned: str = Field(description="Units received by transfers and payments, of this registry and others.")
-    spent: str = Field(description="Units paid by transfers and payments, without fees.")
-    fees: str = Field(description="Fees that the agent paid.")
+    spent: str = Field(description="Units paid by transfers and payments, without fees.", examples=["4"])
+    fees: str = Field(description="Fees that the agent paid.", examples=["0.02"])
     failed: int = Field(description="Payments of calls that failed, to be made and to be received.")
     success_rate: float | None = Field(description="paid_calls of paid_calls and failed; null without any.")
     settle_p50_ms: int | None = Field(
