@@ -237,6 +237,7 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         "/spend-approvals",
         "/delegations",
         "/logs",
+        "/deployments",
         *OF_ACCOUNTS,
     )
     of_developers = any(part in operation for part in parts)

@@ -51,6 +51,8 @@ EVERYTHING_ON: dict[str, Any] = {
     "security_contact": "mailto:security@registry.example",
     "federation_base_url": "https://registry.example.com:8443",
     "relay_cards": True,
+    # Their permissions are those of every route of agents.
+    "agent_rbac_default_roles": "trader,client,service-provider",
 }
 
 # Where the act is a part of the path.
@@ -278,6 +280,53 @@ async def _connection_to_end(stage: Stage) -> str:
         )
     )
     return str(made)
+
+
+async def _draft(stage: Stage) -> str:
+    """A version of the code of the staged agent that was never active."""
+    made = await stage.registry.post(
+        f"/agents/{stage.agent.did}/versions",
+        json={"version": f"draft {next(_numbers)}"},
+        headers=stage.developer.headers,
+    )
+    assert made.status_code == 200, made.text
+    return str(made.json()["version_id"])
+
+
+async def _end_deployments(stage: Stage) -> None:
+    """End the deployments of earlier requests: one of an agent is checked at a time."""
+    await _everybody(
+        stage,
+        "UPDATE operations_deployment SET status = 'failed', reason = 'staged', ended_at = now() WHERE ended_at IS NULL",
+    )
+
+
+async def _deployment(stage: Stage) -> WellFormed:
+    await _end_deployments(stage)
+    return _json(version_id=await _draft(stage), url="https://agent.example.com/a2a")
+
+
+async def _version(_: Stage) -> WellFormed:
+    return _json(version=f"staged {next(_numbers)}")
+
+
+async def _active_deployment(stage: Stage) -> str:
+    """The active deployment of the staged agent, with one before; those that are open fail."""
+    await _end_deployments(stage)
+    draft = await _draft(stage)
+    insert = (
+        "INSERT INTO operations_deployment (agent_did, release_id, url, binding, protocol_version, must_be_signed, card_version,"
+        " status, former_url, before_id, ended_at)"
+        " VALUES ($1, $2, 'https://agent.example.com', 'JSONRPC', '1.0', false, 1, $3, 'https://agent.example.com', $4, now())"
+        " RETURNING id"
+    )
+
+    async def made(tx: Tx) -> str:
+        await tx.execute("UPDATE operations_deployment SET status = 'superseded' WHERE status = 'active'")
+        before = await tx.fetchval(insert, stage.agent.did, draft, "superseded", None)
+        return str(await tx.fetchval(insert, stage.agent.did, draft, "active", before))
+
+    return await stage.registry.database.transaction(made)
 
 
 async def _job_to_change(stage: Stage) -> str:
@@ -659,6 +708,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/pay/{token_id:uuid}": _settled_id,
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
+    "{version_id}/activate": _draft,
+    "{deployment_id}": _active_deployment,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "/licences/{lid:uuid}": _issued_lid,
     "{lid}/suspend": _licence("suspend"),
@@ -1452,7 +1503,10 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
     "POST /api/v1/agents/{did}/reputation-bond/unlock": _bond_unlock,
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/agents/{did}/deployments": _deployment,
     "POST /api/v1/agents/{did}/logs": _logs,
+    "POST /api/v1/agents/{did}/versions": _version,
+    "POST /api/v1/agents/self/version": _version,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,

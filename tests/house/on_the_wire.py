@@ -14,6 +14,7 @@ _.act
 _.act_id
 _.acted_at
 _.action
+_.activated_at
 _.active_24h
 _.active_only
 _.active_positions
@@ -67,6 +68,7 @@ _.approvals_needed
 _.approved_at
 _.apy_percent
 _.arguments
+_.artifacts
 _.as_
 _.as_of
 _.as_of_event_seq
@@ -197,6 +199,7 @@ _.collected
 _.collector
 _.color
 _.columns
+_.commit_hash
 _.commitments
 _.compensated_amount
 _.compensation_amount
@@ -263,6 +266,8 @@ _.deliverables
 _.delivery
 _.delta
 _.denied_features
+_.deployment_id
+_.deployments
 _.deposit
 _.depth
 _.description
@@ -376,6 +381,7 @@ _.forks
 _.format
 _.former_secret_until
 _.former_tools_sha256
+_.former_url
 _.formula
 _.found_at
 _.frame
@@ -462,6 +468,7 @@ _.is_last
 _.is_malpractice
 _.is_quarantined
 _.is_seed
+_.is_stable
 _.is_valid
 _.is_verified
 _.issued
@@ -755,6 +762,7 @@ _.registry_url
 _.regulated_actions
 _.relay
 _.releasable_at
+_.release_notes
 _.remaining
 _.remotes
 _.removing
@@ -803,6 +811,7 @@ _.rewards_enabled
 _.ring_depth
 _.role
 _.roles
+_.rolls_back
 _.root
 _.root_did
 _.root_token_id
@@ -1061,6 +1070,7 @@ _.verified_only
 _.verify
 _.verify_enabled
 _.version
+_.version_id
 _.versions
 _.visibility
 _.visual

@@ -64,6 +64,7 @@ SENTENCES: Mapping[str, str] = {
 PRIVATE_SENTENCES: Mapping[str, str] = {
     "A2APaymentFailed": "The payment of {amount} by {caller} to {payee} failed",
     "AgentActTokenIssued": "The owner acted as {did} on a page",
+    "AgentVersionActivated": "{did} runs version {version}",
     "AgentWalletBound": "The wallet {address} was bound to {did}",
     "AgentWalletUnbound": "The wallet {address} was unbound from {did}",
     "ContractAccepted": "{provider_did} accepted contract {contract_id} of {contractor_did}",

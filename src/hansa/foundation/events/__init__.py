@@ -79,6 +79,11 @@ from hansa.foundation.events.ledger import (
     UnitsWrapped,
     ledger_key,
 )
+from hansa.foundation.events.operations import (
+    AgentDeployed,
+    AgentDeploymentFailed,
+    AgentVersionActivated,
+)
 from hansa.foundation.events.organizations import (
     OrganizationAgentMoved,
     OrganizationCreated,
@@ -114,6 +119,8 @@ __all__ = [
     "A2APaymentSettled",
     "AgentActTokenIssued",
     "AgentCardPulled",
+    "AgentDeployed",
+    "AgentDeploymentFailed",
     "AgentKeyRotated",
     "AgentMtlsEnrolled",
     "AgentMtlsRevoked",
@@ -124,6 +131,7 @@ __all__ = [
     "AgentSpawned",
     "AgentStatusChanged",
     "AgentSuspended",
+    "AgentVersionActivated",
     "AgentWalletBound",
     "AgentWalletUnbound",
     "BondDeposited",

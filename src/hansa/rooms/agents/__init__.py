@@ -45,6 +45,7 @@ from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.errors import (
     AgentOfCaller,
+    AgentRevokedForGood,
     AgentSuspended,
     AgentUnknown,
     DeveloperUnverified,
@@ -183,6 +184,7 @@ __all__ = [
     "TTL_MIN_SECONDS",
     "AgentHasChildren",
     "AgentOfCaller",
+    "AgentRevokedForGood",
     "AgentSuspended",
     "AgentUnknown",
     "Approval",

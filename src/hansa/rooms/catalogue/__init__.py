@@ -14,6 +14,15 @@ from .mcp_servers.protocol import CALL_TOOL
 from .mcp_servers.server_json import MCP
 from .mcp_servers.tools import TOOL_TAG
 from .mirrors import MirrorResult, mirror_cards
+from .moving import (
+    AddressMissing,
+    CardAddress,
+    CardChanged,
+    Unfit,
+    address_of_agent,
+    check_address,
+    move_card,
+)
 from .owning import LOCK_AGENT
 from .owning.edit import CardEdit, Editor, edit_card, list_or_unlist, preview_edit
 from .owning.ownership import Owners
@@ -23,7 +32,7 @@ from .publication import CARD_STATE, agent_json_ld, others_state
 from .publish import publish_card, publish_stub, publish_unlisted
 from .pulls import VISIT_MADE, MadeVisit, PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
-from .pulls.records import Unserved
+from .pulls.records import Interface, Unserved
 from .reading import (
     card_called,
     card_of,
@@ -65,6 +74,8 @@ from .template import card_template
 from .track_record import show_scores, show_track_record
 from .versions.reading import card_document_at, history_of, version_and_before
 from .versions.records import CardVersion, Replaced
+from .versions.releases import RELEASES_OF_AGENT, Artifact, Release
+from .versions.schemas import CodeVersionOut
 
 __all__ = [
     "AGENT_KEYS",
@@ -78,14 +89,19 @@ __all__ = [
     "LOCK_AGENT",
     "MCP",
     "NAME_ON_CARD",
+    "RELEASES_OF_AGENT",
     "ROOM",
     "SEARCH_ANSWERS",
     "TOOL_TAG",
     "VISIT_MADE",
+    "AddressMissing",
     "AgentKey",
     "Answers",
+    "Artifact",
     "Bond",
     "Card",
+    "CardAddress",
+    "CardChanged",
     "CardEdit",
     "CardInvalid",
     "CardName",
@@ -94,6 +110,7 @@ __all__ = [
     "CardUnknown",
     "CardVersion",
     "CardWrites",
+    "CodeVersionOut",
     "Discovery",
     "Editor",
     "Explanation",
@@ -102,12 +119,14 @@ __all__ = [
     "FoundCard",
     "Hits",
     "HumanReadableIdTaken",
+    "Interface",
     "MadeVisit",
     "McpCalls",
     "MirrorResult",
     "Owners",
     "PageRequest",
     "PullStatus",
+    "Release",
     "Replaced",
     "Reply",
     "Search",
@@ -116,14 +135,17 @@ __all__ = [
     "Searcher",
     "SignaturePolicy",
     "StoredCard",
+    "Unfit",
     "Unserved",
     "WorkOfAgent",
+    "address_of_agent",
     "agent_json_ld",
     "card_called",
     "card_document_at",
     "card_of",
     "card_of_agent",
     "card_template",
+    "check_address",
     "check_card",
     "declared_price",
     "discover",
@@ -139,6 +161,7 @@ __all__ = [
     "mirror_cards",
     "mirrored_homes",
     "mirrored_statuses",
+    "move_card",
     "name_of_agent",
     "names_by_did",
     "names_of_agents",

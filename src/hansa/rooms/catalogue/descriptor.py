@@ -45,6 +45,7 @@ from .search import router as search_router
 from .signatures import AGENT_KEYS
 from .signatures import router as signatures_router
 from .store import HAS_TEXTS_TO_INDEX
+from .versions.releases import RELEASES_OF_AGENT
 from .versions.routes import router as versions_router
 
 
@@ -124,7 +125,7 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total, search_index_current),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT, VISIT_MADE),
+    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT, RELEASES_OF_AGENT, VISIT_MADE),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),

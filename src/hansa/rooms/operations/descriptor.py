@@ -5,6 +5,8 @@ from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
 from hansa.rooms import catalogue
 
 from .bundles import NO_PIPELINES, PIPELINES_OF_BUNDLE
+from .deployments import DEPLOYMENT_CHECKS
+from .deployments import router as deployments_router
 from .logs import (
     LOG_DAYS,
     LOG_SIZES,
@@ -17,17 +19,25 @@ from .logs import (
 from .logs import router as logs_router
 from .metrics import COUNT_PAYMENTS, FORGET_OLD, SETTLE_TIMES, WRITE_NOTED, writing_noted
 from .metrics import router as metrics_router
+from .releases import agents_router, owners_router, releases_of
 
 ROOM = Room(
     name="operations",
-    routes=(Routes(1490, logs_router), Routes(1495, metrics_router)),
+    routes=(
+        Routes(1490, logs_router),
+        Routes(1491, agents_router),
+        Routes(1492, owners_router),
+        Routes(1493, deployments_router),
+        Routes(1495, metrics_router),
+    ),
     reactors=(REGISTRY_ENTRIES,),
-    jobs=(LOG_DAYS, LOG_SIZES, COUNT_PAYMENTS, FORGET_OLD),
+    jobs=(LOG_DAYS, LOG_SIZES, COUNT_PAYMENTS, FORGET_OLD, DEPLOYMENT_CHECKS),
     rounds=(WRITE_NOTED, WRITE_NOTES),
     background=(writing_noted, writing_notes),
-    settings=frozenset({"agent_log_days"}),
+    settings=frozenset({"agent_log_days", "outgoing_allow_user_hosts"}),
     offers=(PIPELINES_OF_BUNDLE, SETTLE_TIMES),
     fills=(
+        catalogue.RELEASES_OF_AGENT.filled_with(releases_of),
         # A room of pipelines above fills the slot in place of this line.
         PIPELINES_OF_BUNDLE.filled_with(NO_PIPELINES),
         AGENT_REFUSED.filled_with(note_refused_credential),

@@ -39,6 +39,27 @@ VALUES: dict[str, Any] = {
     "LogEntryOut.message": "The model does not answer",
     "LogsIn.message": "The model does not answer",
     "LogsIn.entries": None,
+    # Versions of code, and deployments.
+    "artifacts": {
+        "wheel": {
+            "uri": "https://files.example.com/lingua-2.1.0.whl",
+            "sha256": "9e01d6c1f7d1a3ab1bd15c1d7b9d0f5d6a0a7d1c5e7a8b9c0d1e2f3a4b5c6d7e",
+        }
+    },
+    "commit_hash": "9e01d6c1f7d1a3ab1bd15c1d7b9d0f5d6a0a7d1c",
+    "release_notes": "Twice as fast.",
+    "CodeVersionOut.version": "2.1.0",
+    "CodeVersionOut.status": "active",
+    "DeploymentIn.note": "New machine",
+    "DeploymentIn.url": "https://agent.example.com/a2a",
+    "DeploymentOut.detail": None,
+    "DeploymentOut.former_url": "https://former.example.com/a2a",
+    "DeploymentOut.note": "New machine",
+    "DeploymentOut.reason": None,
+    "DeploymentOut.rolls_back": None,
+    "DeploymentOut.status": "active",
+    "DeploymentOut.url": "https://agent.example.com/a2a",
+    "DeploymentOut.version": "2.1.0",
     # Organizations.
     "organization_id": "translators",
     "team": "operators",

@@ -17,7 +17,7 @@ async def history_of(tx: Tx, key: str, reader: CardReader | None) -> list[CardVe
 
     `reader` is the developer asking, or None.
     """
-    return await store.history(tx, (await _readable_card(tx, key, reader)).card_id)
+    return await store.history(tx, (await readable_card(tx, key, reader)).card_id)
 
 
 async def version_of(tx: Tx, key: str, version: int, reader: CardReader | None) -> CardVersion:
@@ -29,7 +29,7 @@ async def version_and_before(
     tx: Tx, key: str, version: int, reader: CardReader | None
 ) -> tuple[CardVersion, CardVersion | None]:
     """The same, and the version before it where there is one. Raises: CardUnknown, CardVersionUnknown."""
-    card = await _readable_card(tx, key, reader)
+    card = await readable_card(tx, key, reader)
     found = await store.versions(tx, card.card_id, [version, version - 1])
     if version not in found:
         raise CardVersionUnknown
@@ -41,7 +41,8 @@ async def card_document_at(tx: Tx, did: str, timestamp: datetime) -> CardVersion
     return await store.version_at(tx, did, timestamp)
 
 
-async def _readable_card(tx: Tx, key: str, reader: CardReader | None) -> Card:
+async def readable_card(tx: Tx, key: str, reader: CardReader | None) -> Card:
+    """The card whose history the reader may read. Raises: CardUnknown."""
     card = await card_of(tx, key)
     if card.is_withdrawn and not (reader and await reader.right(tx, card)):
         raise CardUnknown

@@ -5,7 +5,8 @@
   same, unless suspended; every route that changes more than the person's own access and account. `admin_holding(area)`: one who administers that
   area. `CurrentAgent` or `agent_holding(permission)`: one agent, by agent token. The wrong kind of credential is a 401, a
   missing right a 403, before the body is read; with `agent_to_judge(permission)` the handler judges the permission.
-- `DeveloperOrAgent`: either; `developer_or_agent_holding(scope)`: either, also an API key with that scope.
+- `DeveloperOrAgent`: either; `developer_or_agent_holding(scope)`: either, also an API key with that scope; `developer_or_agent_permitted`: an act,
+  of an agent that holds the permission.
 - A permission that an agent's roles do not give may come from a capability, where the route says so. `AGENT_RBAC_MODE`
   decides whether a missing one is refused, or only logged.
 - `CurrentPasswordSetter`: a person who recovered an account, by the token that sets its password and does nothing else.
@@ -29,6 +30,7 @@ from .agents import (
     compared_agent_caller,
     developer_or_agent_caller,
     developer_or_agent_holding,
+    developer_or_agent_permitted,
     require_permission,
 )
 from .callers import (
@@ -141,6 +143,7 @@ __all__ = [
     "developer_holding",
     "developer_or_agent_caller",
     "developer_or_agent_holding",
+    "developer_or_agent_permitted",
     "internal_caller",
     "maybe_developer_holding",
     "observer",

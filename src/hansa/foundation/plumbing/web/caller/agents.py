@@ -93,6 +93,23 @@ def developer_or_agent_holding(scope: str, *, is_act: bool = False) -> Any:
     return Depends(developer_with_scope_or_agent)
 
 
+def developer_or_agent_permitted(scope: str, permission: str) -> Any:
+    """A dependency: an agent that holds `permission`, or a person who is not suspended, with a credential that has `scope`."""
+
+    @refuses_with(PermissionMissing)
+    @evaluated_once
+    async def developer_with_scope_or_permitted_agent(
+        request: Request,
+        caller: Annotated[Developer | Agent, developer_or_agent_holding(scope, is_act=True)],
+    ) -> Developer | Agent:
+        if isinstance(caller, Agent):
+            require_permission(caller, permission, runtime_of(request).settings.agent_rbac_mode)
+        return caller
+
+    developer_with_scope_or_permitted_agent.scope_or_agent = scope  # type: ignore[attr-defined]
+    return Depends(developer_with_scope_or_permitted_agent)
+
+
 def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
     """A dependency: the agent asking, which holds `permission` where roles are enforced.
 

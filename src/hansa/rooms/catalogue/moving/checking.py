@@ -1,0 +1,89 @@
+"""Check that an agent answers at an address, by calls of the outgoing guard: nothing is written.
+
+- The card there, below the address or at the root of its host, is valid and has the DID of the agent in its member `did`.
+- A card that has to be signed by the agent states the address as well: a signed card of another address proves nothing of this one.
+- The agent answers a request for a task that does not exist, or lists its tools.
+"""
+
+import asyncio
+from uuid import uuid4
+
+import msgspec
+
+from hansa.foundation.plumbing.outgoing import NamedBy, Outgoing, OutgoingTrouble
+from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.rooms.catalogue.mcp_servers.server_json import MCP
+from hansa.rooms.catalogue.pulls import rules
+from hansa.rooms.catalogue.pulls.liveness import JSON_RPC, liveness_of, question_to
+from hansa.rooms.catalogue.pulls.mcp_probe import probe_server
+from hansa.rooms.catalogue.pulls.preview import NOTHING_REMEMBERED
+from hansa.rooms.catalogue.pulls.probing import LIMITS
+from hansa.rooms.catalogue.pulls.pulling import ask
+from hansa.rooms.catalogue.pulls.records import Addresses, Interface, Served, Sign, Unserved
+from hansa.rooms.catalogue.signatures import AGENT_KEYS, verify_inbound, verify_jws
+
+
+class Unfit(msgspec.Struct, frozen=True):
+    """Reason for which an agent is not moved to an address, in a stable word and a sentence."""
+
+    reason: str
+    sentence: str
+
+
+async def check_address(
+    runtime: Runtime, did: str, interface: Interface, *, must_be_signed: bool
+) -> Unfit | None:
+    """Call the agent at the address of an interface; None where it may move there."""
+    # The places of a card are those of any web address, also of an MCP server.
+    addresses = Addresses(None, (Interface(interface.url, JSON_RPC, interface.version),))
+    allowed = runtime.settings.outgoing_allow_user_hosts
+    served = await ask(runtime.outgoing, addresses, NOTHING_REMEMBERED, allowed)
+    if isinstance(served, Unserved):
+        reason = "internal_host" if served.reason == "internal_host" else "card_not_served"
+        return Unfit(reason, served.sentence)
+    assert served.document is not None, "nothing was remembered"
+    if served.document.get("did") != did:
+        return Unfit("another_agent", "The card at the address does not have the DID of the agent in `did`.")
+    unsigned = await _unsigned(runtime, did, addresses, served) if must_be_signed else None
+    return unsigned or await _unanswered(runtime.outgoing, interface, served)
+
+
+async def _unsigned(runtime: Runtime, did: str, addresses: Addresses, served: Served) -> Unfit | None:
+    keys = await runtime.database.query(lambda tx: AGENT_KEYS.of(runtime)(tx, did))
+    assert served.document is not None
+    if served.jws is not None:
+        verdict = await asyncio.to_thread(verify_jws, *served.jws, keys)
+    else:
+        verdict = await asyncio.to_thread(verify_inbound, served.document, keys)
+    if verdict.outcome != "verified":
+        return Unfit("not_signed", f"The card is not signed by the agent: {verdict.said}.")
+    assert served.card is not None
+    if not rules.names(served.card, addresses):
+        return Unfit("another_address", "The signed card states another address.")
+    return None
+
+
+async def _unanswered(outgoing: Outgoing, interface: Interface, served: Served) -> Unfit | None:
+    assert served.card is not None
+    if interface.binding == MCP:
+        sign = (await probe_server(outgoing, interface.url)).sign
+    else:
+        sign = await _asked(
+            outgoing, interface, needs_credentials=bool(served.card.get("securityRequirements"))
+        )
+    if sign.state == "alive":
+        return None
+    return Unfit("not_answering", sign.sentence or "The agent answered that it has too many requests.")
+
+
+async def _asked(outgoing: Outgoing, interface: Interface, *, needs_credentials: bool) -> Sign:
+    question = question_to((interface,), uuid4().hex)
+    if question is None:
+        return Sign("unreachable", f"The registry does not speak version {interface.version} of A2A.")
+    try:
+        answer = await outgoing.post(
+            question.url, question.body, named_by=NamedBy.USER, headers=question.headers, limits=LIMITS
+        )
+    except OutgoingTrouble as error:
+        return Sign("unreachable", f"The agent gave no answer: {error.reason}.")
+    return liveness_of(question, answer.status, answer.body, needs_credentials=needs_credentials)

@@ -1,0 +1,22 @@
+"""Register a release: a draft, until it is activated."""
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
+from hansa.rooms.catalogue import Release
+from hansa.rooms.operations.callers import lock_agent
+
+from . import store
+from .errors import ReleasesTooMany, VersionTaken
+from .records import NewRelease
+from .rules import RELEASES_MAX
+
+
+async def register_release(tx: Tx, caller: Developer | Agent, did: str, new: NewRelease) -> Release:
+    """Store a draft. Raises: AgentUnknown, OrgRoleRequired, AgentRevokedForGood, VersionTaken, ReleasesTooMany."""
+    await lock_agent(tx, caller, did)
+    if await store.count(tx, did) >= RELEASES_MAX:
+        raise ReleasesTooMany
+    release = await store.insert(tx, did, new)
+    if release is None:
+        raise VersionTaken(context={"version": new.version})
+    return release
