@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
+from hansa.rooms.operations.metrics.counting import add_settled
 from tests.browsing import BrowserOf
 from tests.hostile import organization_requests
 from tests.hostile.credentials import peer_of
@@ -82,6 +83,7 @@ async def furnish(registry: TestRegistry) -> Stage:
     await _agreements(stage)
     await _account(stage)
     await _organization(stage)
+    await _watched(stage)
     for operation in MAKING:
         for _ in range(ROWS):
             await well_formed(operation, stage)
@@ -134,6 +136,17 @@ async def _peer_with_a_pool(registry: TestRegistry) -> None:
         await tx.execute(MINUTES)
 
     await registry.database.transaction(fill)
+
+
+async def _watched(stage: Stage) -> None:
+    """Entries in the log of the own agent, long ones too, and metrics."""
+    entries = [
+        {"level": "DEBUG", "message": "Started", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"},
+        {"level": "ERROR", "message": UNBROKEN, "log_metadata": {UNBROKEN: UNBROKEN}},
+    ]
+    path = f"/agents/{stage.agent.did}/logs"
+    await stage.registry.post(path, json={"entries": entries * ROWS}, headers=stage.agent.headers)
+    await stage.registry.database.transaction(lambda tx: add_settled(tx, stage.registry.runtime))
 
 
 async def _agreements(stage: Stage) -> None:

@@ -51,7 +51,16 @@ OWN = (
         "/wallet/tokens",
     ),
     *("/wallet/tokens/new", "/wallet/bond", "/contracts", "/contracts/new", "/disputes", "/disputes/new"),
-    *("/history", "/contracts/open", "/wallet/quotes", "/wallet/bridge", "/wallet/x402", "/wallet/proof"),
+    *(
+        "/logs",
+        "/metrics",
+        "/history",
+        "/contracts/open",
+        "/wallet/quotes",
+        "/wallet/bridge",
+        "/wallet/x402",
+        "/wallet/proof",
+    ),
 )
 OF_ORGANIZATION = (
     *("", "/members", "/teams", "/agents", "/audit", "/settings"),
@@ -115,6 +124,7 @@ class Strangers:
         await self._card(text, address)
         await self._organization(text, number)
         await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
+        await self._log(text)
         await self._payment(text)
         await self._contract(text, address)
         dispute = await self.post(
@@ -147,6 +157,15 @@ class Strangers:
                 "Origin": self.registry.settings.base_url,
             },
         )
+
+    async def _log(self, text: str) -> None:
+        base = f"/agents/{self.agent.did}/logs"
+        for name, entry in (
+            ("log", {"message": text}),
+            ("log details", {"message": "x", "log_metadata": {text: [text]}}),
+        ):
+            await self.post(name, base, self.agent, {"level": "ERROR", **entry})
+        self.written.pages += [f"/account{base}", f"/account{base}?level=ERROR&live=true"]
 
     def _transfer(self, text: str) -> dict[str, Any]:
         return {"receiver_agent_id": self.other.did, "amount": "0.01", "message": text}

@@ -22,6 +22,7 @@ from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .logs import AsyncLogs
+from .metrics import AsyncMetrics
 from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
 from .rulings import AsyncRulings
@@ -65,6 +66,7 @@ class AsyncRegistry:
         self._login = login
         self.agents = AsyncAgents(transport, login, acting)
         self.logs = AsyncLogs(transport, login, acting)
+        self.metrics = AsyncMetrics(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
         self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)

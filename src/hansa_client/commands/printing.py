@@ -8,7 +8,7 @@ import typer
 from hansa_client.records.events import Event
 
 SHOWN = ("amount", "currency", "from", "to", "message", "did", "reason")
-ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters but tab and new line, and what reverses the direction of a text: names and messages are written by strangers."""
 
 

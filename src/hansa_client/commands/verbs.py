@@ -9,6 +9,7 @@ from . import (
     login,
     logs,
     mcp,
+    metrics,
     organization_members,
     pay,
     payments,
@@ -22,7 +23,7 @@ from . import (
 from .options import USE
 
 CLIENT = "hansa-client"
-TOP_LEVEL = (login.app, use.app, logs.app, payments.app, pay.app)
+TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, payments.app, pay.app)
 GROUPS = {
     "agent": agents.app,
     "bond": bonds.app,

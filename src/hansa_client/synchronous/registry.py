@@ -23,6 +23,7 @@ from .disputes import Disputes
 from .events import Events
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .logs import Logs
+from .metrics import Metrics
 from .organizations import Organizations
 from .payments import Payments
 from .rulings import Rulings
@@ -66,6 +67,7 @@ class Registry:
         self._login = login
         self.agents = Agents(transport, login, acting)
         self.logs = Logs(transport, login, acting)
+        self.metrics = Metrics(transport, login, acting)
         self.organizations = Organizations(transport, login)
         self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)

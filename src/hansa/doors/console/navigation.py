@@ -161,6 +161,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
             ("/disputes", "Disputes", READ),
         ),
     ),
+    ("Logs", (("/logs", "Log", READ), ("/metrics", "Metrics", READ))),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
         "Rights",

@@ -4,25 +4,25 @@ from .background import FORGET_OLD
 from .counting import COUNT_PAYMENTS, SETTLE_TIMES
 from .log_errors import add_log_errors
 from .noting import NOTED, WRITE_NOTED, write_noted, writing_noted
-from .reading import read_metrics
+from .reading import metrics_of
 from .records import Metrics, Point, RangeName
 from .routes import router
-from .rules import RANGES
-from .schemas import MetricsOut
+from .rules import quantile
+from .schemas import MetricsFiguresOut
 
 __all__ = [
     "COUNT_PAYMENTS",
     "FORGET_OLD",
     "NOTED",
-    "RANGES",
     "SETTLE_TIMES",
     "WRITE_NOTED",
     "Metrics",
-    "MetricsOut",
+    "MetricsFiguresOut",
     "Point",
     "RangeName",
     "add_log_errors",
-    "read_metrics",
+    "metrics_of",
+    "quantile",
     "router",
     "write_noted",
     "writing_noted",
