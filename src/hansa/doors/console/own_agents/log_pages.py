@@ -61,7 +61,7 @@ async def show_log(
         person,
         agent,
         entries=[(entry, _as_text(entry)) for entry in shown],
-        **chosen,
+        chosen=chosen,
         levels=LEVELS,
         sources=SOURCES,
         filters=urlencode({name: value for name, value in chosen.items() if value}),
