@@ -30,7 +30,18 @@ from .licence import (
 from .licence_chain import LicenceVerdict, verify_licence
 from .log import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey, find_cosignature, read_verifier_key
 from .registry_card import CardReader, CardVerdict, verify_registry_card
-from .reputation import FORMULA, Kind, NotASignal, Score, Signal, grade_of, read_signal, scores_of
+from .reputation import (
+    FORMULA,
+    SCORE_MAX,
+    Kind,
+    NotASignal,
+    Score,
+    Signal,
+    decayed,
+    grade_of,
+    read_signal,
+    scores_of,
+)
 from .settlement import SettlementVerdict, verify_settlement
 from .steps import Decision, Step
 
@@ -44,6 +55,7 @@ __all__ = [
     "ML_DSA_WITNESS_KEY",
     "RULES_VERSION",
     "RULES_VERSIONS",
+    "SCORE_MAX",
     "WITNESS_KEY",
     "ArchiveVerdict",
     "AuditorKey",
@@ -74,6 +86,7 @@ __all__ = [
     "VerifierKey",
     "Warned",
     "canonical_json",
+    "decayed",
     "decoded",
     "encoded",
     "find_cosignature",

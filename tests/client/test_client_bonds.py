@@ -54,6 +54,23 @@ async def test_bond_and_reputation_of_an_agent_are_public(connect: Open, registr
     assert (found.agent_did, found.score, found.grade) == (agent.did, 0, "unrated")
     record = await anyone.discovery.track_record(agent.did)
     assert (record.jobs_verified, record.volume, record.mark) == (0, Decimal(0), None)
-    for read in (anyone.bonds.status, anyone.discovery.reputation, anyone.discovery.track_record):
+    trust = await anyone.discovery.trust(agent.did)
+    assert (trust.global_trust, trust.rank_percentile, len(trust.components)) == (0, None, 4)
+    graph = await anyone.discovery.trust_graph(agent.did, depth=2)
+    assert ([node.did for node in graph.nodes], graph.edges, graph.truncated) == ([agent.did], [], False)
+    profile = await anyone.discovery.volume_profile(agent.did, days=7)
+    assert (profile.days, profile.counterparties) == ([], 0)
+    assert (profile.top_share, profile.same_owner_share) == (0, 0)
+    assert (await anyone.discovery.foreign_frames(agent.did)).frames == []
+    discovery = anyone.discovery
+    for read in (
+        anyone.bonds.status,
+        discovery.reputation,
+        discovery.track_record,
+        discovery.trust,
+        discovery.trust_graph,
+        discovery.volume_profile,
+        discovery.foreign_frames,
+    ):
         with pytest.raises(NotFound):
             await read(NOBODY)

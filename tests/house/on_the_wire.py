@@ -226,6 +226,7 @@ _.cosigned_at
 _.cosigned_with
 _.count
 _.counted_fee
+_.counterparties
 _.counterparty
 _.counterparty_allow
 _.counterparty_did
@@ -386,6 +387,7 @@ _.formula
 _.found_at
 _.frame
 _.frame_trust_domain
+_.frames
 _.freshness
 _.from_
 _.from_bond
@@ -395,6 +397,7 @@ _.funding
 _.gated
 _.genesis_grant_amount
 _.genesis_grant_enabled
+_.global_trust
 _.grade
 _.grant
 _.grant_ref
@@ -479,6 +482,7 @@ _.issuer
 _.issuer_did
 _.issuer_header
 _.items
+_.jobs
 _.jobs_foreign
 _.jobs_verified
 _.joined_at
@@ -720,6 +724,7 @@ _.quote
 _.quote_id
 _.quote_token
 _.ranges
+_.rank_percentile
 _.rate
 _.reach
 _.reaches
@@ -733,6 +738,7 @@ _.reasons
 _.receipt
 _.receipts
 _.receive_address
+_.received
 _.received_at
 _.receiver
 _.receiver_agent_id
@@ -826,6 +832,7 @@ _.ruling
 _.saga_id
 _.said
 _.salt
+_.same_owner_share
 _.same_work
 _.schemaVersion
 _.schema_
@@ -985,6 +992,7 @@ _.tokens_issued
 _.tombstones
 _.tools_checked_at
 _.tools_sha256
+_.top_share
 _.tos_accepted
 _.tos_accepted_at
 _.tos_reconsent_required
@@ -1017,6 +1025,7 @@ _.treasury_did
 _.tries
 _.trouble
 _.trouble_of_peer
+_.truncated
 _.trust
 _.trust_domain
 _.trust_manifest

@@ -5,7 +5,14 @@ from urllib.parse import quote
 
 from hansa_client.calls import Call
 from hansa_client.records.cards import FoundAgents, KnownAgent
-from hansa_client.records.reputation import Reputation, TrackRecord
+from hansa_client.records.reputation import (
+    ForeignFrames,
+    Reputation,
+    TrackRecord,
+    Trust,
+    TrustGraph,
+    VolumeProfile,
+)
 
 from .transport import AsyncTransport
 
@@ -64,3 +71,25 @@ class AsyncDiscovery:
         return await self._transport.answer(
             Call("GET", f"/api/v1/agents/{quote(did, safe='')}/track-record"), TrackRecord
         )
+
+    async def trust(self, did: str) -> Trust:
+        """Trust in an agent of this registry, and its place among all. Raises: NotFound."""
+        return await self._transport.answer(Call("GET", _view(did, "trust-score")), Trust)
+
+    async def trust_graph(self, did: str, *, depth: int = 1, limit: int = 50) -> TrustGraph:
+        """Agents that paid an agent or were paid by it; at a depth of 2 also those around them. Raises: NotFound, Invalid."""
+        query = {"depth": depth, "limit": limit}
+        return await self._transport.answer(Call("GET", _view(did, "trust-graph"), query=query), TrustGraph)
+
+    async def volume_profile(self, did: str, *, days: int = 30) -> VolumeProfile:
+        """Settled payments of an agent in the days before the newest scores, at most 365. Raises: NotFound, Invalid."""
+        call = Call("GET", _view(did, "volume-profile"), query={"days": days})
+        return await self._transport.answer(call, VolumeProfile)
+
+    async def foreign_frames(self, did: str) -> ForeignFrames:
+        """Work of an agent for agents of other frames. Raises: NotFound."""
+        return await self._transport.answer(Call("GET", _view(did, "cross-frame")), ForeignFrames)
+
+
+def _view(did: str, name: str) -> str:
+    return f"/api/v1/reputation/{quote(did, safe='')}/{name}"

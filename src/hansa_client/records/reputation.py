@@ -3,6 +3,8 @@
 from datetime import date, datetime
 from decimal import Decimal
 
+import msgspec
+
 from .record import Record
 
 
@@ -38,3 +40,72 @@ class TrackRecord(Record, frozen=True):
     contracts_completed: int
     since: datetime | None
     mark: str | None
+
+
+class Trust(Record, frozen=True):
+    """Trust in an agent by the newest scores: from 0 to 1, its parts, and the percentage of scored agents below it."""
+
+    agent_did: str
+    global_trust: float
+    score: int
+    grade: str
+    epoch: date | None
+    components: list[ScoreComponent]
+    rank_percentile: float | None
+
+
+class TrustNode(Record, frozen=True):
+    """An agent with its score."""
+
+    did: str
+    score: int
+
+
+class TrustEdge(Record, frozen=True):
+    """Payments that count from one agent to another: how many, and their fees after the decay by time."""
+
+    payer: str = msgspec.field(name="from")
+    payee: str = msgspec.field(name="to")
+    evidence: Decimal
+    jobs: int
+
+
+class TrustGraph(Record, frozen=True):
+    """Agents around an agent; `truncated`: there are more edges than were asked for."""
+
+    nodes: list[TrustNode]
+    edges: list[TrustEdge]
+    truncated: bool
+
+
+class VolumeDay(Record, frozen=True):
+    """Settled payments of one UTC day to and from an agent, in units."""
+
+    date: date
+    received: Decimal = msgspec.field(name="in")
+    paid: Decimal = msgspec.field(name="out")
+    jobs: int
+
+
+class VolumeProfile(Record, frozen=True):
+    """Payments of an agent by day, and the shares of its largest counterparty and of the agents of its owner, from 0 to 1."""
+
+    days: list[VolumeDay]
+    counterparties: int
+    top_share: float
+    same_owner_share: float
+
+
+class ForeignFrame(Record, frozen=True):
+    """Work of an agent for the agents of another frame; `volume` in units of this registry."""
+
+    ledger_id: str
+    jobs: int
+    volume: Decimal
+    disputes_lost: int
+
+
+class ForeignFrames(Record, frozen=True):
+    """Work of an agent abroad, those frames with the most jobs first."""
+
+    frames: list[ForeignFrame]

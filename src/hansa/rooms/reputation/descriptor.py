@@ -4,11 +4,16 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total
 from hansa.rooms import commerce
 
-from . import bonds, scores
+from . import bonds, scores, views
 
 ROOM = Room(
     name="reputation",
-    routes=(Routes(2030, bonds.router), Routes(2031, bonds.config_router), Routes(2032, scores.router)),
+    routes=(
+        Routes(2030, bonds.router),
+        Routes(2031, bonds.config_router),
+        Routes(2032, scores.router),
+        Routes(2033, views.router),
+    ),
     reactors=(scores.SIGNALS,),
     jobs=(scores.RECORD_SIGNALS, *scores.JOBS),
     settings=frozenset(
@@ -19,6 +24,7 @@ ROOM = Room(
             "dispute_window_hours",
             "mark_min_fee",
             "settlement_currency",
+            "trust_domain",
         }
     ),
     metrics=(unbonded_accepts_total,),

@@ -2,8 +2,9 @@
 
 from .epochs import JOBS, RECORD_SIGNALS, SIGNALS, compute_epoch
 from .reading import grade_history_of, reputation_of, track_record_of
-from .records import GradeChange, Reputation, TrackRecord
+from .records import Epoch, GradeChange, Reputation, TrackRecord
 from .routes import router
+from .schemas import ScoreComponent
 from .store import GRADES_STATE, RECORD_STATE, SCORE_STATE
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "RECORD_STATE",
     "SCORE_STATE",
     "SIGNALS",
+    "Epoch",
     "GradeChange",
     "Reputation",
+    "ScoreComponent",
     "TrackRecord",
     "compute_epoch",
     "grade_history_of",

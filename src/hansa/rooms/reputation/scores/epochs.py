@@ -78,6 +78,7 @@ async def _read(tx: Tx, epoch: date) -> tuple[int, list[Signal]]:
 
 async def _write(tx: Tx, epoch: date, through: int, scores: list[tuple[str, Score]]) -> None:
     if await store.add_epoch(tx, epoch, through):
+        await store.add_flows(tx, epoch, through)
         await store.write_scores(tx, epoch, scores)
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
-from hansa_verify import FORMULA
+from hansa_verify import FORMULA, Score
 
 from .records import Epoch, ExportCursor, ExportPage, Reputation, StoredSignal, TrackRecord
 from .track_record import members_of
@@ -26,6 +26,14 @@ class ScoreComponent(LazyModel):
     name: str = Field(description="`paid_work`, `payments_made`, `disputes_won` or `disputes_lost`.")
     amount: str = Field(description="Decimal string, in units.")
     description: str
+
+    @classmethod
+    def all_of(cls, score: Score) -> "list[ScoreComponent]":
+        """The parts of a score."""
+        return [
+            cls(name=name, amount=format_amount(amount), description=_COMPONENTS[name])
+            for name, amount in score.components.items()
+        ]
 
 
 class ReputationOut(LazyModel):
@@ -49,10 +57,7 @@ class ReputationOut(LazyModel):
             score=found.score.score,
             grade=found.score.grade,
             **_epoch_members(found.epoch),
-            components=[
-                ScoreComponent(name=name, amount=format_amount(amount), description=_COMPONENTS[name])
-                for name, amount in found.score.components.items()
-            ],
+            components=ScoreComponent.all_of(found.score),
         )
 
 

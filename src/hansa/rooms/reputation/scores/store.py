@@ -116,6 +116,22 @@ GROUP BY kind, day, giver, receiver, counts, CASE WHEN kind <> 'payment' THEN id
 _ADD_EPOCH = """
 INSERT INTO reputation_epoch (epoch, through, formula) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING epoch
 """
+# Signals that an earlier epoch counted are in the flows already.
+_ADD_FLOWS = """
+WITH before AS (SELECT epoch, through FROM reputation_epoch WHERE has_flows ORDER BY epoch DESC LIMIT 1)
+INSERT INTO reputation_flow AS f (giver, receiver, day, jobs, volume, counted_jobs, counted_fee, disputes_lost)
+SELECT s.giver, s.receiver, (s.at AT TIME ZONE 'UTC')::date, count(*) FILTER (WHERE s.kind = 'payment'),
+  coalesce(sum(s.amount) FILTER (WHERE s.kind = 'payment'), 0), count(*) FILTER (WHERE s.kind = 'payment' AND s.counts),
+  coalesce(sum(s.fee) FILTER (WHERE s.kind = 'payment' AND s.counts), 0),
+  count(*) FILTER (WHERE s.kind = 'ruling_for_complainant')
+FROM reputation_signal s LEFT JOIN before b ON true
+WHERE s.id <= $2 AND s.at < $1::date::timestamp AT TIME ZONE 'UTC'
+  AND (b.epoch IS NULL OR s.id > b.through OR s.at >= b.epoch::timestamp AT TIME ZONE 'UTC')
+GROUP BY 1, 2, 3
+ON CONFLICT (receiver, day, giver) DO UPDATE SET jobs = f.jobs + excluded.jobs, volume = f.volume + excluded.volume,
+  counted_jobs = f.counted_jobs + excluded.counted_jobs, counted_fee = f.counted_fee + excluded.counted_fee,
+  disputes_lost = f.disputes_lost + excluded.disputes_lost
+"""
 _SCORES = """
 unnest($2::text[], $3::smallint[], $4::text[], $5::numeric[], $6::numeric[], $7::numeric[], $8::numeric[])
   AS n (agent_did, score, grade, paid_work, payments_made, disputes_won, disputes_lost)
@@ -285,6 +301,12 @@ async def signals_of_epoch(tx: Tx, epoch: date, through: int) -> list[Signal]:
 async def add_epoch(tx: Tx, epoch: date, through: int) -> bool:
     """Write an epoch; False if it is there already."""
     return await tx.fetchval(_ADD_EPOCH, epoch, through, FORMULA) is not None
+
+
+async def add_flows(tx: Tx, epoch: date, through: int) -> None:
+    """Add what the signals of an epoch that no earlier one counted moved between agents."""
+    await tx.execute(_ADD_FLOWS, epoch, through)
+    await tx.execute("UPDATE reputation_epoch SET has_flows = true WHERE epoch = $1", epoch)
 
 
 async def write_scores(tx: Tx, epoch: date, scores: Sequence[tuple[str, Score]]) -> None:
