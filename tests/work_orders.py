@@ -16,6 +16,7 @@ from tests.registry import TestAgent, TestDeveloper, TestRegistry
 from tests.running_jobs import run_due, time_passes
 
 DAY = 24 * 3600.0
+WORK = {"uri": "https://work.example.org/1", "sha256": "0" * 64}
 
 
 def in_days(days: float) -> str:
@@ -137,3 +138,22 @@ async def offering(registry: TestRegistry, holding: str = "50", **more: Any) -> 
     )
     assert paid
     return made
+
+
+async def awarded(
+    work: Offering, *, is_submitted: bool = False, price: str = "10", **more: Any
+) -> tuple[TestAgent, int]:
+    """A bidder, and the id of the contract that it won."""
+    bidder, order = await work.registry.agent(), await work.open(**more)
+    answer = await work.award(await work.bid(bidder, order, price))
+    contract_id = answer.json()["result"]["contract_id"]
+    if is_submitted:
+        await submit(bidder, contract_id)
+    return bidder, contract_id
+
+
+async def submit(bidder: TestAgent, contract_id: int) -> None:
+    """Submit the work of a contract."""
+    path = f"/contracts/{contract_id}/submit"
+    answer = await bidder.registry.post(path, json={"deliverable": WORK}, headers=bidder.headers)
+    assert answer.status_code == 200, answer.text

@@ -30,7 +30,10 @@ async def confirm(page: Page, label: str, act: str = "") -> None:
 
 @dataclass
 class PersonAtBrowser:
-    """Somebody with a browser and a mailbox; `app` and `agent` are there once they were made."""
+    """Somebody with a browser and a mailbox; `app` and `agent` are there once they were made.
+
+    Contracts and disputes are those of the agent, or of the organization whose pages stand below `guild`.
+    """
 
     registry: TestRegistry
     mails: MailServer
@@ -38,6 +41,7 @@ class PersonAtBrowser:
     name: str
     app: pyotp.TOTP | None = None
     agent: TestAgent | None = None
+    guild: str = ""
 
     @property
     def email(self) -> str:
@@ -45,7 +49,9 @@ class PersonAtBrowser:
 
     @property
     def base(self) -> str:
-        """The address below which the pages of the agent are."""
+        """The address below which the pages of the party are."""
+        if self.guild:
+            return self.guild
         assert self.agent
         return f"/account/agents/{self.agent.did}"
 

@@ -1,13 +1,15 @@
-"""An organization of two owners with real browsers and real mail: founded, joined by the link of a mail, shared, and left."""
+"""An organization of two owners with real browsers and real mail: founded, joined by the link of a mail, shared, and left; its contracts reviewed."""
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from hansa.doors.assembly import ASSEMBLY
+from tests.browser.accessibility import WIDTH, violations_of
 from tests.browser.person import PersonAtBrowser, confirm
 from tests.doors.served import served
 from tests.mail_server import MailServer
@@ -91,11 +93,52 @@ async def test_two_owners_pay_together_and_a_stranger_wins_their_work(
     await ask_for_payment(ada, cleo)
     await approve_payment(ben)
     assert (await balance_of(cleo)) == "110"
-    await offer_work(ada)
-    await bid(cleo)
-    await award(ben)
-    number = await contract_of(cleo)
-    await cleo.deliver(number)
+    for_guild = replace(ben, guild=BASE)
+    first = await done_work(ada, cleo, ben, "Translate the manual")
+    await approve_work(for_guild, first)
+    assert (await balance_of(cleo)) == "114"
+    second = await done_work(ada, cleo, ben, "Check the charts")
+    dispute = await for_guild.file_dispute(second)
+    await for_guild.add_evidence(dispute)
+    await ada.page.goto(f"{BASE}/disputes")
+    await ada.page.get_by_role("link", name=str(dispute), exact=True).click()
+    await expect(ada.page.get_by_text("Only five summaries are signed.")).to_be_visible()
+    await looks_right(
+        ada.page, f"{BASE}/contracts", f"{BASE}/contracts/{first}", f"{BASE}/disputes/{dispute}"
+    )
+
+
+async def done_work(
+    offering: PersonAtBrowser, bidder: PersonAtBrowser, awarding: PersonAtBrowser, title: str
+) -> int:
+    """The number of a contract whose work is submitted."""
+    await offer_work(offering, title)
+    await bid(bidder, title)
+    await award(awarding, title)
+    number = await contract_of(bidder)
+    await bidder.deliver(number)
+    return number
+
+
+async def approve_work(person: PersonAtBrowser, number: int) -> None:
+    """From the list of the contracts; the amount stands there before it is paid, and two clicks pay once."""
+    page = person.page
+    await page.goto(f"{BASE}/treasury")
+    await page.get_by_role("link", name="Contracts", exact=True).click()
+    await page.get_by_role("link", name=str(number), exact=True).click()
+    await page.locator("summary", has_text="Approve and pay…").click()
+    await expect(page.get_by_text("4 AVT are paid to the provider, from what is held.")).to_be_visible()
+    await page.get_by_role("button", name="Approve and pay: 4 AVT").dblclick()
+    await person.reads("The work is approved and paid.")
+
+
+async def looks_right(page: Page, *addresses: str) -> None:
+    """Pages are accessible, and as wide as the narrowest telephone."""
+    for address in addresses:
+        await page.set_viewport_size({"width": 360, "height": 740})
+        await page.goto(address)
+        assert await violations_of(page) == [], address
+        assert await page.evaluate(WIDTH) <= 360, address
 
 
 async def pay_in(person: PersonAtBrowser, amount: str) -> None:
@@ -148,10 +191,10 @@ async def balance_of(person: PersonAtBrowser) -> str:
     return answer.json()["balance"]
 
 
-async def offer_work(person: PersonAtBrowser) -> None:
+async def offer_work(person: PersonAtBrowser, title: str) -> None:
     page = person.page
     await page.goto(f"{BASE}/work/new")
-    await page.get_by_label("Title", exact=True).first.fill("Translate the manual")
+    await page.get_by_label("Title", exact=True).first.fill(title)
     await page.get_by_label("Specification").fill("Forty pages of German.")
     await page.get_by_label("Acceptance criteria").fill("No page is missing.")
     await page.get_by_label("Reward in AVT").fill("5")
@@ -160,11 +203,11 @@ async def offer_work(person: PersonAtBrowser) -> None:
     await person.reads("The work is offered, and its reward is held.")
 
 
-async def bid(person: PersonAtBrowser) -> None:
+async def bid(person: PersonAtBrowser, title: str) -> None:
     """From the public board, as the owner of an agent."""
     page = person.page
     await page.goto("/work")
-    await page.get_by_role("link", name="Translate the manual").click()
+    await page.get_by_role("link", name=title).click()
     await page.get_by_role("link", name="Bid").click()
     await page.locator(f"a[href^='{person.base}/work/']").first.click()
     await page.get_by_label("Price in AVT").fill("4")
@@ -173,19 +216,18 @@ async def bid(person: PersonAtBrowser) -> None:
     await expect(page.get_by_role("status")).to_contain_text("The bid counts.")
 
 
-async def award(person: PersonAtBrowser) -> None:
+async def award(person: PersonAtBrowser, title: str) -> None:
     page = person.page
     await page.goto(f"{BASE}/work")
-    await page.get_by_role("link", name="Translate the manual").click()
+    await page.get_by_role("link", name=title).click()
     await confirm(page, "Award", "Award for 4 AVT")
     await expect(page.get_by_role("status")).to_be_visible()
 
 
 async def contract_of(person: PersonAtBrowser) -> int:
-    """The number of the only contract of the agent."""
+    """The number of the newest contract of the agent."""
     answer = await person.registry.get("/contracts", headers=person.agent.headers)
-    (contract,) = answer.json()["items"]
-    return contract["id"]
+    return answer.json()["items"][0]["id"]
 
 
 async def found(person: PersonAtBrowser) -> None:

@@ -165,7 +165,7 @@ async def test_bids_stand_beside_each_other_the_cheapest_first_and_one_wins(
     assert "Lost" in words_of(owner)
     read = await offers.read(order)
     assert (read["status"], read["contract_status"]) == ("AWARDED", "ACCEPTED")
-    contract = f"/account/agents/{offers.treasury}/contracts/{read['contract_id']}"
+    contract = f"{LIST}/{offers.guild.slug}/contracts/{read['contract_id']}"
     assert contract in owner.text
     assert (await owner.open(contract)).status_code == 200
 

@@ -76,6 +76,7 @@ class OwnedAgent(msgspec.Struct, frozen=True):
     secret_version: str
     held_right: Right = Right.END
     organization_id: UUID | None = None
+    is_treasury: bool = False
 
 
 def require_verified(*, is_verified: bool) -> None:

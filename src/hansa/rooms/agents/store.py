@@ -81,7 +81,7 @@ SELECT {OWNED} FROM agents_owned($1) ORDER BY id LIMIT $2 OFFSET $3
 _PAGE_OF = with_total(_AGENTS_OF, "SELECT count(*) FROM agents_owned($1)")
 
 _AGENT_OF = f"""
-SELECT {OWNED}, organization_id, asking.held_right
+SELECT {OWNED}, organization_id, asking.held_right, kind = 'treasury' AS is_treasury
 FROM agents_agent a, LATERAL (SELECT agents_right($1, a) AS held_right) asking
 WHERE did = $2 AND asking.held_right >= $3
 """  # noqa: S608

@@ -55,7 +55,10 @@ def organization_page(
     section: str = "",
     **content: Any,
 ) -> HTMLResponse:
-    """A page of an organization, with its navigation; `section` is the page below the organization that the navigation marks."""
+    """A page of an organization, with its navigation; `section` is the page below the organization that the navigation marks.
+
+    A template of another directory is named with it.
+    """
     base, role = base_of(organization), organization.role or Role.VIEWER
     others = [
         Link(f"{LIST}/{one.slug}", one.name, "organization", is_theirs=True)
@@ -64,7 +67,7 @@ def organization_page(
     ]
     return account_page(
         request,
-        f"organizations/{template}",
+        template if "/" in template else f"organizations/{template}",
         person,
         form,
         status=status,

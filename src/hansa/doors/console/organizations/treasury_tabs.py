@@ -7,6 +7,8 @@ from .pages import base_of
 PAGES = (
     ("/treasury", "Balance and budgets", Role.VIEWER),
     ("/treasury/requests", "Requests", Role.VIEWER),
+    ("/contracts", "Contracts", Role.VIEWER),
+    ("/disputes", "Disputes", Role.VIEWER),
     ("/treasury/rules", "Rules", Role.VIEWER),
     ("/treasury/pay", "Pay", Role.MEMBER),
 )

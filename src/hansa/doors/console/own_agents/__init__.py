@@ -1,4 +1,4 @@
-"""Pages of a person's own agents: the list, the wizard that creates one, the settings, wallet, contracts and disputes of each.
+"""Pages of a person's own agents: the list, the wizard that creates one, the settings, wallet and proposals of each.
 
 - A page reads with the use cases of the rooms, and only for the owner: unknown and not yours get the same answer.
 - An act as the agent is a call of the API in this process with an act token (`acting`), so that permissions, spend policy and
@@ -15,9 +15,7 @@ from . import (
     call_pages,
     capabilities,
     card_editor,
-    contract_pages,
     credentials,
-    dispute_pages,
     ending,
     history_pages,
     log_pages,
@@ -26,6 +24,7 @@ from . import (
     open_proposal_pages,
     overview,
     proof_pages,
+    proposal_pages,
     quote_pages,
     receive_pages,
     rights,
@@ -67,8 +66,7 @@ ROUTERS = (
     call_pages.router,
     open_proposal_pages.router,
     bid_pages.router,
-    contract_pages.router,
-    dispute_pages.router,
+    proposal_pages.router,
 )
 
 __all__ = ["ROUTERS"]

@@ -8,8 +8,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import commerce
 
-from .contract_pages import SHOWN, Offset
-from .pages import READS, MyDid, agent_page, own_agent
+from .pages import READS, SHOWN, MyDid, Offset, agent_page, own_agent
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import SentForm, SignedIn, account_page
@@ -19,6 +19,9 @@ from hansa.foundation.values.roles import permissions_of
 from hansa.rooms import agents, federation
 
 MyDid = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+# Rows of a list on one page.
+SHOWN = 50
 READS = [Depends(within_read_limit)]
 ACTS = [Depends(limited(agents.ACT_TOKENS))]
 # Pages for which only some registries have a use.

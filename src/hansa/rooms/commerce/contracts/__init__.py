@@ -46,10 +46,10 @@ from hansa.rooms.commerce.contracts.propose import Proposal, propose
 from hansa.rooms.commerce.contracts.read_routes import router as read_router
 from hansa.rooms.commerce.contracts.reading import (
     ContractShown,
+    history_of,
     parties_of,
     read_contract,
     read_contract_as,
-    shown,
 )
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
@@ -129,6 +129,7 @@ __all__ = [
     "find_copy",
     "forgotten_part",
     "held_for",
+    "history_of",
     "is_last_submission_stated",
     "link_router",
     "list_contracts",
@@ -156,7 +157,6 @@ __all__ = [
     "router",
     "rulings_about",
     "scaled",
-    "shown",
     "statuses_of",
     "submit",
     "surplus_of",

@@ -60,4 +60,9 @@ async def parties_of(tx: Tx, contract_id: int) -> tuple[str, ...]:
 
 async def shown(tx: Tx, contract: Contract) -> ContractShown:
     """The contract with its history."""
-    return ContractShown(contract, (await store.history(tx, [contract.id]))[contract.id])
+    return ContractShown(contract, await history_of(tx, contract.id))
+
+
+async def history_of(tx: Tx, contract_id: int) -> Sequence[HistoryLine]:
+    """The lines of the history of a contract, oldest first."""
+    return (await store.history(tx, [contract_id]))[contract_id]

@@ -127,14 +127,14 @@ async def _contract(tx: Tx, dispute: Dispute) -> dict[str, Any]:
     if dispute.contract_id is None:
         return {"contract": None, "paid_by": [] if dispute.tx_id is None else [dispute.tx_id]}
     contract_id = dispute.contract_id
-    contract, surplus = await read_together(
+    contract, surplus, history = await read_together(
         tx,
         lambda tx: contracts.find(tx, contract_id),
         lambda tx: contracts.surplus_of(tx, contract_id),
+        lambda tx: contracts.history_of(tx, contract_id),
     )
     assert contract is not None, "a dispute names a contract that exists"
-    shown = await contracts.shown(tx, contract)
-    lines = [line for line in shown.history if line.at < dispute.opened_at]
+    lines = [line for line in history if line.at < dispute.opened_at]
     ended = [_ENDED_BY[line.act] for line in lines if line.act in _ENDED_BY]
     has_ended = dispute.contract_status in {contracts.Status.FAILED, contracts.Status.COMPLETED}
     parts = [one.payment_tx_id for one in contract.milestones] or [contract.payment_tx_id]
