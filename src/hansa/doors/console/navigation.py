@@ -93,6 +93,7 @@ ADMINISTRATION = (
         (
             Link("/administration/developers", "Developers", "person", ENFORCEMENT),
             Link("/administration/agents", "Agents", "agent", ENFORCEMENT),
+            Link("/administration/organizations", "Organizations", "organization", SUPPORT),
             Link("/administration/invites", "Invitations", "mail", SUPPORT),
             Link("/administration/administrators", "Administrators", "approve", PLATFORM),
         ),

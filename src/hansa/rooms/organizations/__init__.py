@@ -1,5 +1,8 @@
 """Organizations: members, teams, rights at agents, treasuries, and requests that others approve."""
 
+from hansa.rooms.organizations.appointments.acts import appoint as appoint_owner
+from hansa.rooms.organizations.appointments.reading import OwnersOf, owners_of
+from hansa.rooms.organizations.appointments.store import pending_of as pending_appointment
 from hansa.rooms.organizations.approvals.rules import Demand, Tier, gives_approval, tier_of
 from hansa.rooms.organizations.approvals.store import replace_tiers, tiers_of
 from hansa.rooms.organizations.audit import acts_of as acts_in
@@ -31,6 +34,7 @@ from hansa.rooms.organizations.records import (
     NOTHING,
     Acting,
     Actor,
+    Appointment,
     Done,
     Invitation,
     Member,
@@ -78,6 +82,7 @@ __all__ = [
     "WAITS",
     "Acting",
     "Actor",
+    "Appointment",
     "Demand",
     "Done",
     "Invitation",
@@ -94,6 +99,7 @@ __all__ = [
     "Outcome",
     "OwnInvitation",
     "OwnOrganization",
+    "OwnersOf",
     "Reading",
     "Repeating",
     "Request",
@@ -110,6 +116,7 @@ __all__ = [
     "WaitingRequest",
     "acts_in",
     "answer_of",
+    "appoint_owner",
     "approvers_named",
     "ask",
     "blockers_of",
@@ -129,7 +136,9 @@ __all__ = [
     "own_invitations",
     "own_organizations",
     "own_organizations_in",
+    "owners_of",
     "paid_requests",
+    "pending_appointment",
     "pending_invitations",
     "profile_of",
     "record_act",

@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import (
     AccountAct,
+    Act,
     ProvedAct,
     SentForm,
     SignedIn,
@@ -17,8 +18,9 @@ from hansa.doors.console.access import (
 from hansa.doors.console.api_acts import ACCEPTED, act_as_person
 from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import agents, organizations
-from hansa.rooms.organizations import Invitation, Member, Organization, Role, Team
+from hansa.rooms.organizations import Appointment, Invitation, Member, Organization, Role, Team
 
 from .pages import LIST, ROLES, Key, MemberId, held, organization_page, organization_router, outcome
 
@@ -32,6 +34,7 @@ class Read(msgspec.Struct, frozen=True):
 
     organization: Organization
     members: Sequence[Member]
+    appointment: Appointment | None
     invitations: Sequence[Invitation] = ()
     teams: Sequence[Team] = ()
 
@@ -63,6 +66,20 @@ async def change_role(
             request, sender.person, db, organization_id, refused, status=status
         ),
         base=base,
+    )
+
+
+@router.post("/owners/veto")
+async def veto_owner(organization_id: Key, sender: Act, request: Request, db: Db) -> Response:
+    """End the pending appointment of an owner."""
+    answer = await act_as_person(request, sender, "POST", f"/organizations/{organization_id}/owners/veto")
+    return await outcome(
+        sender,
+        answer,
+        f"{LIST}/{organization_id}/members?done=vetoed",
+        lambda refused, status: members_page(
+            request, sender.person, db, organization_id, refused, status=status
+        ),
     )
 
 
@@ -122,13 +139,21 @@ async def members_page(
 
     async def reading(tx: Tx) -> Read:
         organization = await held(tx, person, key)
-        members = await organizations.members_in(tx, organization.id)
-        if (organization.role or Role.VIEWER) < Role.ADMIN:
-            return Read(organization, members)
-        invitations, _ = await organizations.pending_invitations(
-            tx, organization.id, limit=INVITATIONS_SHOWN, offset=0
+        members, appointment = await read_together(
+            tx,
+            lambda tx: organizations.members_in(tx, organization.id),
+            lambda tx: organizations.pending_appointment(tx, organization.id),
         )
-        return Read(organization, members, invitations, await organizations.teams_in(tx, organization.id))
+        if (organization.role or Role.VIEWER) < Role.ADMIN:
+            return Read(organization, members, appointment)
+        (invitations, _), teams = await read_together(
+            tx,
+            lambda tx: organizations.pending_invitations(
+                tx, organization.id, limit=INVITATIONS_SHOWN, offset=0
+            ),
+            lambda tx: organizations.teams_in(tx, organization.id),
+        )
+        return Read(organization, members, appointment, invitations, teams)
 
     read = await db.read(reading)
     names = {member.developer_id: member.name for member in read.members}
@@ -145,6 +170,9 @@ async def members_page(
         teams=read.teams,
         slugs={team.id: team.slug for team in read.teams},
         own_id=person.developer.id,
+        appointment=read.appointment,
+        is_any_owner=read.organization.role is Role.OWNER,
+        appointee=names.get(read.appointment.developer_id) if read.appointment else None,
     )
 
 

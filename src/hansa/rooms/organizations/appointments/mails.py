@@ -20,7 +20,8 @@ registry has appointed the developer {appointed.developer_id} as an owner. Reaso
 
 {appointed.reason}
 
-The appointment takes effect at {appointed.effective_at:%Y-%m-%d %H:%M} UTC. Until then every owner can veto it by a POST to
+The appointment takes effect at {appointed.effective_at:%Y-%m-%d %H:%M} UTC. Until then every owner can veto it on
+{base_url}/account/organizations/{organization.slug}/members, by a POST to
 {base_url}/api/v1/organizations/{organization.slug}/owners/veto, or with
 hansa org veto {organization.slug}.
 """

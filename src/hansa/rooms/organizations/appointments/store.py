@@ -48,6 +48,14 @@ async def insert(
     return _appointment(row)
 
 
+async def pending_of(tx: Tx, organization_id: UUID) -> Appointment | None:
+    """The pending appointment of an organization."""
+    query = (
+        f"SELECT {_COLUMNS} FROM organizations_appointment WHERE organization_id = $1 AND status = 'PENDING'"  # noqa: S608
+    )
+    return _appointment(await tx.fetchrow(query, organization_id))
+
+
 async def veto(tx: Tx, organization_id: UUID, owner_id: int) -> Appointment | None:
     """End the pending appointment of a locked organization; None where there is none."""
     return _appointment(await tx.fetchrow(_VETO, organization_id, owner_id))
