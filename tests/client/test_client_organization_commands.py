@@ -1,6 +1,7 @@
-"""`hansa-client org` and `treasury`, as their user types them."""
+"""`hansa-client org`, `treasury` and `work`, and `contract` and `dispute` of a treasury, as their user types them."""
 
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,7 @@ async def test_a_treasury_pays_and_work_is_awarded(at: Typed, registry: TestRegi
         drawer["agent_did"],
     )
     assert await at.run("treasury", "draw", "1", "--agent", "Drawer") == "1  left 2\n"
-    assert await at.run("treasury", "contracts", "guild") == "No contracts.\n"
+    assert await at.run("contract", "list", "--org", "guild") == "No contracts.\n"
     offer = ["work", "offer", "guild", "--title", "Manual", "--spec", "Translate.", "--criteria", "French."]
     until = (datetime.now(UTC) + timedelta(days=20)).date().isoformat()
     orders = [
@@ -181,15 +182,62 @@ async def test_a_treasury_pays_and_work_is_awarded(at: Typed, registry: TestRegi
     assert await at.run("work", "bids", orders[0]) == f"{bid}  live  8  {payee.did}\n"
     assert "  award  EXECUTED\n" in await at.run("work", "award", "guild", orders[0], bid)
     assert "AWARDED" in await at.run("work", "show", orders[0])
-    (contract,) = (await at.json("treasury", "contracts", "guild"))["items"]
-    number = str(contract["id"])
+    (contract,) = (await at.json("contract", "list", "--org", "guild"))["items"]
+    number, for_guild = str(contract["id"]), ("--org", "guild")
     for _ in range(2):
         submitted = await registry.post(f"/contracts/{number}/submit", json={}, headers=payee.headers)
         assert submitted.status_code == 200, submitted.text
         if _ == 0:
-            returned = await at.run("treasury", "request-changes", "guild", number, "--note", "Page 3.")
-            assert returned == f"{number}  ACCEPTED  8 AVT  Manual\n"
-    approved = await at.run("treasury", "approve-contract", "guild", number)
-    assert approved == f"{number}  COMPLETED  8 AVT  Manual\n"
-    assert "WRONG_STATE" in await at.run("treasury", "reject-contract", "guild", number, code=1)
-    assert "WRONG_STATE" in await at.run("treasury", "cancel-contract", "guild", number, code=1)
+            returned = await at.run("contract", "request-changes", number, "--note", "Page 3.", *for_guild)
+            assert returned.startswith(f"{number}  ACCEPTED  8 AVT  Manual\n")
+    approved = await at.run("contract", "approve", number, *for_guild)
+    assert approved.startswith(f"{number}  COMPLETED  8 AVT  Manual\n")
+    assert "paid 8 of 8 AVT\n" in await at.run("contract", "show", number, *for_guild)
+    assert "WRONG_STATE" in await at.run("contract", "reject", number, *for_guild, code=1)
+    assert "WRONG_STATE" in await at.run("contract", "cancel", number, *for_guild, code=1)
+    assert "--org" in await at.run("contract", "show", number, *for_guild, "--agent", "Payer", code=1)
+
+
+async def test_work_is_offered_in_milestones(at: Typed):
+    made = await at.json("org", "create", "guild", "--name", "Guild")
+    await at.run("agent", "create", "--name", "Payer")
+    await at.run("send", made["treasury_did"], "20")
+    until = (datetime.now(UTC) + timedelta(days=20)).date().isoformat()
+    stated = ("--title", "Manual", "--spec", "Translate.", "--criteria", "French.", "--amount", "6")
+    offer = ("work", "offer", "guild", *stated, "--bids-until", until)
+    parted = await at.run(*offer, "--milestone", "Draft=4", "--milestone", "Rest=2")
+    assert "\n  Draft  4\n  Rest  2\n" in parted
+    assert "TITLE=AMOUNT" in await at.run(*offer, "--milestone", "Draft", code=1)
+
+
+async def test_a_contract_of_a_treasury_is_proposed_and_disputed(
+    at: Typed, registry: TestRegistry, tmp_path: Path
+):
+    made, for_guild = await at.json("org", "create", "guild", "--name", "Guild"), ("--org", "guild")
+    await at.run("agent", "create", "--name", "Payer")
+    await at.run("send", made["treasury_did"], "60")
+    payee = await registry.agent(name="Payee")
+    due = (datetime.now(UTC) + timedelta(days=9)).date().isoformat()
+    stated = ("--title", "Manual", "--amount", "9", "--terms", "Translate.", "--criteria", "French.")
+    proposed = await at.json(
+        *("contract", "create", *for_guild, *stated, "--provider", payee.did),
+        *("--funded", "--review-by", due, "--key", "manual-1"),
+    )
+    assert (proposed["kind"], proposed["status"]) == ("contract", "EXECUTED")
+    number = str(proposed["result"]["contract_id"])
+    for act in ("accept", "submit"):
+        answer = await registry.post(f"/contracts/{number}/{act}", json={}, headers=payee.headers)
+        assert answer.status_code == 200, answer.text
+    assert await at.run("dispute", "list", *for_guild) == "No disputes.\n"
+    complaint = ("--reason", "POOR_QUALITY", "--description", "Half of the pages.")
+    assert "contract_id" in await at.run("dispute", "file", payee.did, *complaint, *for_guild, code=1)
+    filed = await at.run("dispute", "file", payee.did, "--contract", number, *complaint, *for_guild)
+    dispute = filed.split()[0]
+    assert f"defendant {payee.did}\n" in filed
+    page = tmp_path / "page-3.txt"
+    page.write_text("Page 3 is missing.")
+    await at.run("dispute", "evidence", dispute, "--file", str(page), *for_guild)
+    shown = await at.run("dispute", "show", dispute, *for_guild)
+    assert sha256(page.read_bytes()).hexdigest() in shown
+    listed = await at.run("dispute", "list", *for_guild, "--status", "OPEN")
+    assert listed == f"{dispute}  OPEN  POOR_QUALITY  Half of the pages.\n"

@@ -108,20 +108,24 @@ async def test_a_treasury_has_contracts_and_disputes(connect: Open):
         assert asked.status == "EXECUTED"
         numbers.append(asked.result.contract_id)
     first, second, third = numbers
-    assert (await treasury.cancel_contract(third, reason="Not needed.")).status == "CANCELLED"
+    assert (await treasury.contracts.cancel(third, reason="Not needed.")).status == "CANCELLED"
     for number in (first, second):
         await provider.contracts.accept(number)
         await provider.contracts.submit(number)
-    assert (await treasury.request_changes(first, note="Page 3.")).status == "ACCEPTED"
+    assert (await treasury.contracts.request_changes(first, note="Page 3.")).status == "ACCEPTED"
     await provider.contracts.submit(first)
-    assert (await treasury.approve_contract(first)).status == "COMPLETED"
-    assert (await treasury.mark_contract_failed(second, reason="Bad.")).status == "FAILED"
-    complaint = Complaint(did, "POOR_QUALITY", "Every second page is missing.")
-    filed = await treasury.dispute(second, complaint)
-    evidence = await treasury.add_evidence(filed.id, Evidence.of_note("page 3"))
+    assert (await treasury.contracts.approve(first)).status == "COMPLETED"
+    assert (await treasury.contracts.mark_failed(second, reason="Bad.")).status == "FAILED"
+    complaint = Complaint(did, "POOR_QUALITY", "Every second page is missing.", contract_id=second)
+    filed = await treasury.disputes.file(complaint)
+    evidence = await treasury.disputes.add_evidence(filed.id, Evidence.of_note("page 3"))
     assert evidence.id == filed.id
-    assert [one.id for one in (await treasury.disputes()).items] == [filed.id]
-    assert [one.id for one in (await treasury.contracts()).items] == [third, second, first]
+    assert (await treasury.disputes.read(filed.id)).evidence == evidence.evidence
+    with pytest.raises(ValueError, match="contract_id"):
+        await treasury.disputes.file(Complaint(did, "OTHER", "Late."))
+    assert [one.id for one in (await treasury.disputes.list(status="OPEN")).items] == [filed.id]
+    assert [one.id for one in (await treasury.contracts.list()).items] == [third, second, first]
+    assert (await treasury.contracts.read(second)).dispute_id == filed.id
 
 
 async def test_work_is_offered_bid_for_and_awarded(connect: Open):

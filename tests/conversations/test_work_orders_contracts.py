@@ -10,9 +10,8 @@ from hansa.foundation.values.money import parse_amount
 from hansa.rooms.commerce.contracts.contract import Terms
 from hansa.rooms.commerce.contracts.propose import Proposal, propose
 from tests.organizations import code
-from tests.work_orders import Offering, in_days, offering
+from tests.work_orders import Offering, awarded, in_days, offering, submit
 
-WORK = {"uri": "https://work.example.org/1", "sha256": "0" * 64}
 EVIDENCE = {"sha256": "1" * 64, "note": "Half of the pages."}
 
 
@@ -24,22 +23,6 @@ async def registry(registry_of_file):
 @pytest.fixture
 async def work(registry) -> Offering:
     return await offering(registry)
-
-
-async def awarded(work: Offering, *, is_submitted: bool = False, **more):
-    """A bidder, and the id of the contract that it won."""
-    bidder, order = await work.registry.agent(), await work.open(**more)
-    answer = await work.award(await work.bid(bidder, order, "10"))
-    contract_id = answer.json()["result"]["contract_id"]
-    if is_submitted:
-        await submit(bidder, contract_id)
-    return bidder, contract_id
-
-
-async def submit(bidder, contract_id) -> None:
-    path = f"/contracts/{contract_id}/submit"
-    answer = await bidder.registry.post(path, json={"deliverable": WORK}, headers=bidder.headers)
-    assert answer.status_code == 200, answer.text
 
 
 async def proposed(work: Offering) -> int:
@@ -163,3 +146,34 @@ async def test_each_act_is_recorded(work):
     acts = [one["act"] for one in (await work.guild.read(work.guild.owner, "/audit"))["items"]]
     assert acts[0] == "contract.approve"
     assert {"work_order.open", "request.execute"} <= set(acts)
+
+
+async def test_a_member_reads_one_contract_and_one_dispute_of_the_treasury(work):
+    bidder, contract_id = await awarded(work, is_submitted=True)
+    filed = await work.act(
+        contract_id, "dispute", defendant_did=bidder.did, reason_code="OTHER", description="Late."
+    )
+    viewer = await work.guild.member("viewer")
+    contract = await work.guild.read(viewer, f"/contracts/{contract_id}")
+    assert (contract["id"], contract["history"][-1]["act"]) == (contract_id, "disputed")
+    dispute = await work.guild.read(viewer, f"/disputes/{filed.json()['id']}")
+    assert (dispute["contract_id"], dispute["description"]) == (contract_id, "Late.")
+    other = await offering(work.registry)
+    for path in (f"/contracts/{contract_id}", f"/disputes/{dispute['id']}"):
+        assert (await other.guild.send(other.guild.owner, "GET", path)).status_code == 404
+        assert (await work.guild.send(other.guild.owner, "GET", path)).status_code == 404
+
+
+async def test_an_open_proposal_of_others_is_no_contract_of_a_treasury(work):
+    contractor = await work.registry.agent()
+    body = {
+        "title": "Open",
+        "contract_type": "service",
+        "amount": "1",
+        "terms": "T.",
+        "acceptance_criteria": "C.",
+    }
+    made = await work.registry.post("/contracts", json=body, headers=contractor.headers)
+    assert made.status_code == 201, made.text
+    answer = await work.guild.send(work.guild.owner, "GET", f"/contracts/{made.json()['id']}")
+    assert code(answer) == (404, "CONTRACT_UNKNOWN")

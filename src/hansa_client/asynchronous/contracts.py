@@ -1,4 +1,4 @@
-"""Contracts of the agent that this client acts for. Each act is one intent: all its attempts carry one Idempotency-Key.
+"""Contracts of the agent that this client acts for, or of a treasury. Each act is one intent: all its attempts carry one Idempotency-Key.
 
 Where the owner of the agent has to approve, Forbidden has the code APPROVAL_REQUIRED and the `approval_id` in its
 `context`; repeat the act with it once it is approved.
@@ -20,37 +20,13 @@ from .transport import AsyncTransport
 PREFIX = "/api/v1/contracts"
 
 
-class AsyncContracts:
-    """Propose, accept, submit, review and read contracts."""
+class AsyncContractsOfParty:
+    """Review and read contracts of a party: the agent, or the treasury of an organization, for which its admins act."""
 
-    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, caller: AsyncSession, path: str) -> None:
         self._transport = transport
-        self._agent = agent
-
-    async def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
-        """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        return await self._sent("", proposal_body(proposal), key)
-
-    async def accept(self, contract_id: int, *, key: str | None = None) -> Contract:
-        """Accept as the provider; of an open proposal the first agent that accepts is it.
-
-        Raises: Conflict (CONTRACT_UNFUNDED where the contractor cannot fund it now), NotFound, OutcomeUnknown.
-        """
-        return await self._sent(f"/{contract_id}/accept", None, key)
-
-    async def submit(
-        self,
-        contract_id: int,
-        deliverable: Deliverable | None = None,
-        *,
-        milestone: int | None = None,
-        key: str | None = None,
-    ) -> Contract:
-        """Submit the work, or the next milestone, as the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
-        stated = None if deliverable is None else msgspec.to_builtins(deliverable)
-        return await self._sent(
-            f"/{contract_id}/submit", {"deliverable": stated, "milestone": milestone}, key
-        )
+        self._caller = caller
+        self._path = path
 
     async def request_changes(
         self, contract_id: int, *, note: str | None = None, key: str | None = None
@@ -86,6 +62,73 @@ class AsyncContracts:
         """Withdraw a proposal that is not accepted yet. Raises: Conflict, NotFound, OutcomeUnknown."""
         return await self._sent(f"/{contract_id}/cancel", {"reason": reason}, key)
 
+    async def read(self, contract_id: int) -> Contract:
+        """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
+        return await self._transport.answer(
+            Call("GET", f"{self._path}/{contract_id}"), Contract, self._caller
+        )
+
+    async def list(
+        self,
+        *,
+        role: str | None = None,
+        status: str | None = None,
+        counterparty: str | None = None,
+        is_open: bool = False,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Contract]:
+        """The contracts of the party, newest first; with `is_open`, for an agent, the open proposals of every agent.
+
+        `role` is `contractor` or `provider`, `counterparty` the DID of the other party.
+        """
+        query = {
+            "role": role,
+            "status": status,
+            "counterparty": counterparty,
+            "open": "true" if is_open else None,
+            "limit": limit,
+            "offset": offset,
+        }
+        call = Call("GET", self._path, query=query)
+        return await self._transport.answer(call, Page[Contract], self._caller)
+
+    async def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
+        call = Call("POST", f"{self._path}{path}", json=body, key=new_key() if key is None else key)
+        return await self._transport.answer(call, Contract, self._caller)
+
+
+class AsyncContracts(AsyncContractsOfParty):
+    """Propose, accept, submit, review and read contracts of the agent."""
+
+    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+        super().__init__(transport, agent, PREFIX)
+
+    async def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
+        """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
+        return await self._sent("", proposal_body(proposal), key)
+
+    async def accept(self, contract_id: int, *, key: str | None = None) -> Contract:
+        """Accept as the provider; of an open proposal the first agent that accepts is it.
+
+        Raises: Conflict (CONTRACT_UNFUNDED where the contractor cannot fund it now), NotFound, OutcomeUnknown.
+        """
+        return await self._sent(f"/{contract_id}/accept", None, key)
+
+    async def submit(
+        self,
+        contract_id: int,
+        deliverable: Deliverable | None = None,
+        *,
+        milestone: int | None = None,
+        key: str | None = None,
+    ) -> Contract:
+        """Submit the work, or the next milestone, as the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
+        stated = None if deliverable is None else msgspec.to_builtins(deliverable)
+        return await self._sent(
+            f"/{contract_id}/submit", {"deliverable": stated, "milestone": milestone}, key
+        )
+
     async def accept_federated(
         self, contract_id: int, contractor_registry: str, *, key: str | None = None
     ) -> Contract:
@@ -111,41 +154,12 @@ class AsyncContracts:
         """A contract that another registry holds, as its provider. Raises: NotFound where that is no peer of this one."""
         query = {"contractor_registry": contractor_registry}
         call = Call("GET", f"{PREFIX}/{contract_id}/federated", query=query)
-        return await self._transport.answer(call, Contract, self._agent)
-
-    async def read(self, contract_id: int) -> Contract:
-        """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
-        return await self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)
+        return await self._transport.answer(call, Contract, self._caller)
 
     async def page_link(self, contract_id: int) -> PageLink:
         """A link to the page of a contract of this agent. Raises: NotFound."""
         call = Call("POST", f"{PREFIX}/{contract_id}/page-link")
-        return await self._transport.answer(call, PageLink, self._agent)
-
-    async def list(
-        self,
-        *,
-        role: str | None = None,
-        status: str | None = None,
-        counterparty: str | None = None,
-        is_open: bool = False,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> Page[Contract]:
-        """The agent's contracts, newest first; with `is_open` the open proposals of every agent.
-
-        `role` is `contractor` or `provider`, `counterparty` the DID of the other party.
-        """
-        query = {
-            "role": role,
-            "status": status,
-            "counterparty": counterparty,
-            "open": "true" if is_open else None,
-            "limit": limit,
-            "offset": offset,
-        }
-        call = Call("GET", PREFIX, query=query)
-        return await self._transport.answer(call, Page[Contract], self._agent)
+        return await self._transport.answer(call, PageLink, self._caller)
 
     async def of_agent(
         self, agent_did: str, *, status: str | None = None, limit: int = 50, offset: int = 0
@@ -153,11 +167,7 @@ class AsyncContracts:
         """The contracts of an agent that this one may read, newest first."""
         query = {"status": status, "limit": limit, "offset": offset}
         call = Call("GET", f"{PREFIX}/agent/{quote(agent_did, safe=':')}", query=query)
-        return await self._transport.answer(call, Page[Contract], self._agent)
-
-    async def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
-        call = Call("POST", f"{PREFIX}{path}", json=body, key=new_key() if key is None else key)
-        return await self._transport.answer(call, Contract, self._agent)
+        return await self._transport.answer(call, Page[Contract], self._caller)
 
 
 def proposal_body(proposal: Proposal) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Disputes of the agent that this client acts for. Each act is one intent: all its attempts carry one Idempotency-Key."""
+"""Disputes of the agent that this client acts for, or of a treasury. Each act is one intent: all its attempts carry one Idempotency-Key."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,21 +17,67 @@ from .transport import AsyncTransport
 PREFIX = "/api/v1/disputes"
 
 
-class AsyncDisputes:
-    """File and read disputes, and add evidence."""
+class AsyncDisputesOfParty:
+    """Read disputes and add evidence, for a party: the agent, or the treasury of an organization."""
+
+    def __init__(self, transport: AsyncTransport, caller: AsyncSession, path: str, *, list_path: str) -> None:
+        self._transport = transport
+        self._caller = caller
+        self._path = path
+        self._list_path = list_path
+
+    async def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
+        """Add evidence as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
+        return await self._sent(f"{self._path}/{dispute_id}/evidence", msgspec.to_builtins(evidence), key)
+
+    async def read(self, dispute_id: int) -> Dispute:
+        """One dispute with its evidence, for its parties. Raises: NotFound."""
+        return await self._transport.answer(Call("GET", f"{self._path}/{dispute_id}"), Dispute, self._caller)
+
+    async def list(
+        self, *, role: str | None = None, status: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Page[Dispute]:
+        """The disputes of the party, newest first; `role` is `complainant` or `defendant`."""
+        query = {"role": role, "status": status, "limit": limit, "offset": offset}
+        call = Call("GET", self._list_path, query=query)
+        return await self._transport.answer(call, Page[Dispute], self._caller)
+
+    async def _sent(self, path: str, body: dict[str, Any], key: str | None) -> Dispute:
+        call = Call("POST", path, json=body, key=new_key() if key is None else key)
+        return await self._transport.answer(call, Dispute, self._caller)
+
+
+class AsyncDisputesOfTreasury(AsyncDisputesOfParty):
+    """Disputes of the treasury of an organization."""
+
+    def __init__(self, transport: AsyncTransport, developer: AsyncSession, organization: str) -> None:
+        path = f"{organization}/disputes"
+        super().__init__(transport, developer, path, list_path=path)
+        self._contracts = f"{organization}/contracts"
+
+    async def file(self, complaint: Complaint, *, key: str | None = None) -> Dispute:
+        """File a dispute about a contract, as an admin; it freezes the units that the contract holds.
+
+        Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown; ValueError without a `contract_id`.
+        """
+        if complaint.contract_id is None:
+            raise ValueError("a dispute of a treasury is about a contract: state its contract_id")
+        path = f"{self._contracts}/{complaint.contract_id}/dispute"
+        return await self._sent(path, _complaint_body(complaint), key)
+
+
+class AsyncDisputes(AsyncDisputesOfParty):
+    """File and read disputes of the agent, and add evidence."""
 
     def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
-        self._transport = transport
-        self._agent = agent
+        super().__init__(transport, agent, PREFIX, list_path=f"{PREFIX}/")
 
     async def file(self, complaint: Complaint, *, key: str | None = None) -> Dispute:
         """File a dispute against another agent; one about a contract freezes the units that it holds.
 
         Raises: BadRequest, Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown.
         """
-        body = msgspec.to_builtins(complaint) | {"claimed_amount": _text_of(complaint.claimed_amount)}
-        call = Call("POST", f"{PREFIX}/", json=body, key=new_key() if key is None else key)
-        return await self._transport.answer(call, Dispute, self._agent)
+        return await self._sent(f"{PREFIX}/", _complaint_body(complaint), key)
 
     async def file_federated(
         self, complaint: Complaint, contractor_registry: str, *, key: str | None = None
@@ -53,7 +99,7 @@ class AsyncDisputes:
         }
         path = f"/api/v1/contracts/{complaint.contract_id}/dispute-federated"
         call = Call("POST", path, json=body, key=new_key() if key is None else key)
-        return await self._transport.answer(call, Dispute, self._agent)
+        return await self._transport.answer(call, Dispute, self._caller)
 
     async def malpractice(
         self,
@@ -73,19 +119,7 @@ class AsyncDisputes:
             "claimed_damages": _text_of(claimed_damages),
         }
         call = Call("POST", "/api/v1/contracts/malpractice", json=body, key=new_key() if key is None else key)
-        return await self._transport.answer(call, MalpracticeRecord, self._agent)
-
-    async def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
-        """Add evidence as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
-        body = msgspec.to_builtins(evidence)
-        call = Call(
-            "POST", f"{PREFIX}/{dispute_id}/evidence", json=body, key=new_key() if key is None else key
-        )
-        return await self._transport.answer(call, Dispute, self._agent)
-
-    async def read(self, dispute_id: int) -> Dispute:
-        """One dispute with its evidence, for its parties. Raises: NotFound."""
-        return await self._transport.answer(Call("GET", f"{PREFIX}/{dispute_id}"), Dispute, self._agent)
+        return await self._transport.answer(call, MalpracticeRecord, self._caller)
 
     async def bundle(self, dispute_id: int) -> dict[str, Any]:
         """The facts of a dispute, signed by the registry, with the ruling that they give as `proposal`.
@@ -93,15 +127,7 @@ class AsyncDisputes:
         Raises: NotFound.
         """
         call = Call("GET", f"{PREFIX}/{dispute_id}/bundle")
-        return await self._transport.answer(call, dict[str, Any], self._agent)
-
-    async def list(
-        self, *, role: str | None = None, status: str | None = None, limit: int = 50, offset: int = 0
-    ) -> Page[Dispute]:
-        """The agent's disputes, newest first; `role` is `complainant` or `defendant`."""
-        query = {"role": role, "status": status, "limit": limit, "offset": offset}
-        call = Call("GET", f"{PREFIX}/", query=query)
-        return await self._transport.answer(call, Page[Dispute], self._agent)
+        return await self._transport.answer(call, dict[str, Any], self._caller)
 
     async def of_agent(
         self,
@@ -115,7 +141,12 @@ class AsyncDisputes:
         """The disputes of an agent that this one may read, newest first."""
         query = {"role": role, "status": status, "limit": limit, "offset": offset}
         call = Call("GET", f"{PREFIX}/agent/{quote(agent_did, safe=':')}", query=query)
-        return await self._transport.answer(call, Page[Dispute], self._agent)
+        return await self._transport.answer(call, Page[Dispute], self._caller)
+
+
+def _complaint_body(complaint: Complaint) -> dict[str, Any]:
+    stated = msgspec.to_builtins(complaint) | {"claimed_amount": _text_of(complaint.claimed_amount)}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _text_of(amount: Amount | None) -> str | None:

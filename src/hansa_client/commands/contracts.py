@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, ApprovalId, AsJson, Key, ProfileName, examples
+from .options import AgentName, ApprovalId, AsJson, Key, Milestones, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
-    from hansa_client.records.contracts import Contract, Deliverable, ProposedMilestone
+    from hansa_client.records.contracts import Contract, Deliverable
+    from hansa_client.records.record import Page
 
-app = typer.Typer(help="Propose, accept, submit, review and read contracts.", no_args_is_help=True)
+app = typer.Typer(
+    help="Propose, accept, submit, review and read contracts; with --org those of a treasury.",
+    no_args_is_help=True,
+)
 
 ContractId = Annotated[int, typer.Argument(help="Number of the contract.")]
 MilestoneIndex = Annotated[
@@ -37,6 +41,8 @@ Date = Annotated[
         '--criteria "Complete, in French." --milestone Draft=4 --milestone Final=6',
         'hansa-client contract create --title "Manual" --amount 10 --terms "Translate the manual." '
         '--criteria "Complete, in French." --funded --review-by 2030-01-31 --provider-jobs-min 5',
+        'hansa-client contract create --org guild --title "Manual" --amount 10 --terms "Translate the manual." '
+        '--criteria "Complete, in French." --funded --review-by 2030-01-31 --provider did:hansa:registry.example:1',
     ),
 )
 def create_contract(
@@ -49,9 +55,7 @@ def create_contract(
         str | None, typer.Option(help="DID of the provider; none: the first agent that accepts.")
     ] = None,
     kind: Annotated[str, typer.Option("--type", help="Type of the contract.")] = "service",
-    milestone: Annotated[
-        list[str] | None, typer.Option(help="TITLE=AMOUNT, once per milestone, in order.")
-    ] = None,
+    milestone: Milestones = None,
     submit_by: Date = None,
     review_by: Date = None,
     funded: Annotated[
@@ -71,17 +75,20 @@ def create_contract(
         typer.Option(min=0, help="Verified jobs that admit a provider of such a proposal without that bond."),
     ] = None,
     approval_id: ApprovalId = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Propose a contract to one provider, or to every agent."""
-    from hansa_client.records.contracts import Proposal
+    """Propose a contract to one provider, or to every agent; one of a treasury becomes a request where others must agree."""
+    from hansa_client.records.contracts import Proposal, ProposedMilestone
+    from hansa_client.synchronous.treasury import Treasury
 
     from . import opening
+    from .treasury import show_request
 
-    with opening.acting(profile, agent, key) as (registry, once):
+    with opening.acting_for(profile, agent, organization, key) as (party, once):
         proposal = Proposal(
             title=title,
             amount=opening.amount_of(amount),
@@ -95,31 +102,43 @@ def create_contract(
             funded=funded,
             provider_bond_min=None if provider_bond_min is None else opening.amount_of(provider_bond_min),
             provider_jobs_min=provider_jobs_min,
-            milestones=tuple(_milestone(one) for one in milestone or ()),
+            milestones=tuple(ProposedMilestone(*opening.milestone_of(one)) for one in milestone or ()),
             approval_id=approval_id,
         )
-        _show(registry.contracts.propose(proposal, key=once), as_json=as_json)
+        if isinstance(party, Treasury):
+            show_request(party.propose(proposal, key=once), as_json=as_json)
+        else:
+            _show(party.contracts.propose(proposal, key=once), as_json=as_json)
 
 
 @app.command(
     "show",
-    epilog=examples("hansa-client contract show 17", "hansa-client contract show 17 --registry b.example"),
+    epilog=examples(
+        "hansa-client contract show 17",
+        "hansa-client contract show 17 --registry b.example",
+        "hansa-client contract show 17 --org guild",
+    ),
 )
 def show_contract(
     contract: ContractId,
     *,
     held_at: Registry = None,
+    organization: OfOrganization = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a contract and its history."""
-    from .opening import as_agent
+    from .opening import as_agent, of_party
 
+    if held_at is None:
+        with of_party(profile, agent, organization) as party:
+            _show(party.contracts.read(contract), as_json=as_json)
+        return
     with as_agent(profile, agent) as registry:
-        contracts = registry.contracts
-        found = contracts.read_federated(contract, held_at) if held_at else contracts.read(contract)
-        _show(found, as_json=as_json)
+        if organization is not None:
+            raise ValueError("state either --registry or --org")
+        _show(registry.contracts.read_federated(contract, held_at), as_json=as_json)
 
 
 @app.command("link", epilog=examples("hansa-client contract link 17"))
@@ -135,7 +154,12 @@ def link_page(
 
 
 @app.command(
-    "list", epilog=examples("hansa-client contract list --role provider", "hansa-client contract list --open")
+    "list",
+    epilog=examples(
+        "hansa-client contract list --role provider",
+        "hansa-client contract list --open",
+        "hansa-client contract list --org guild",
+    ),
 )
 def list_contracts(
     *,
@@ -151,25 +175,27 @@ def list_contracts(
         str | None, typer.Option(help="DID of another agent; those of its contracts that this one may read.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    organization: OfOrganization = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the agent's contracts, newest first."""
-    from .opening import as_agent, show
+    """List the contracts of the agent, or of a treasury, newest first."""
+    from . import opening
 
-    with as_agent(profile, agent) as registry:
-        if of is not None and (role or counterparty or is_open):
-            raise ValueError("--of takes --status and --limit alone")
-        contracts = registry.contracts
-        page = (
-            contracts.of_agent(of, status=status, limit=limit)
-            if of
-            else contracts.list(
+    if of is None:
+        with opening.of_party(profile, agent, organization) as party:
+            if organization and is_open:
+                raise ValueError("--open lists open proposals for an agent, and takes no --org")
+            page = party.contracts.list(
                 role=role, status=status, counterparty=counterparty, is_open=is_open, limit=limit
             )
-        )
-        show("\n".join(map(_line, page.items)) or "No contracts.", page, as_json=as_json)
+            _show_list(page, as_json=as_json)
+        return
+    with opening.as_agent(profile, agent) as registry:
+        if role or counterparty or is_open or organization:
+            raise ValueError("--of takes --status and --limit alone")
+        _show_list(registry.contracts.of_agent(of, status=status, limit=limit), as_json=as_json)
 
 
 @app.command(
@@ -237,36 +263,41 @@ def request_changes(
     contract: ContractId,
     *,
     note: Annotated[str | None, typer.Option(help="Which changes.")] = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Return what was submitted to the provider."""
-    from .opening import acting
+    from .opening import acting_for
 
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.contracts.request_changes(contract, note=note, key=once), as_json=as_json)
+    with acting_for(profile, agent, organization, key) as (party, once):
+        _show(party.contracts.request_changes(contract, note=note, key=once), as_json=as_json)
 
 
-@app.command("approve", epilog=examples("hansa-client contract approve 17 --milestone 0"))
+@app.command(
+    "approve",
+    epilog=examples(
+        "hansa-client contract approve 17 --milestone 0", "hansa-client contract approve 17 --org guild"
+    ),
+)
 def approve_work(
     contract: ContractId,
     *,
     milestone: MilestoneIndex = None,
     approval_id: ApprovalId = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Approve what was submitted; it is paid at once."""
-    from .opening import acting
+    from .opening import acting_for
 
-    with acting(profile, agent, key) as (registry, once):
-        approved = registry.contracts.approve(
-            contract, milestone=milestone, approval_id=approval_id, key=once
-        )
+    with acting_for(profile, agent, organization, key) as (party, once):
+        approved = party.contracts.approve(contract, milestone=milestone, approval_id=approval_id, key=once)
         _show(approved, as_json=as_json)
 
 
@@ -275,16 +306,17 @@ def reject_work(
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Declare, as the contractor, that the contract has failed; nothing more of it is paid."""
-    from .opening import acting
+    from .opening import acting_for
 
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.contracts.mark_failed(contract, reason=reason, key=once), as_json=as_json)
+    with acting_for(profile, agent, organization, key) as (party, once):
+        _show(party.contracts.mark_failed(contract, reason=reason, key=once), as_json=as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client contract cancel 17"))
@@ -292,27 +324,17 @@ def cancel_contract(
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Withdraw a proposal that is not accepted yet."""
-    from .opening import acting
+    from .opening import acting_for
 
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.contracts.cancel(contract, reason=reason, key=once), as_json=as_json)
-
-
-def _milestone(stated: str) -> "ProposedMilestone":
-    from hansa_client.records.contracts import ProposedMilestone
-
-    from .opening import amount_of
-
-    title, separator, amount = stated.rpartition("=")
-    if not separator or not title:
-        raise ValueError(f"a milestone is TITLE=AMOUNT, such as Draft=4, got {stated!r}")
-    return ProposedMilestone(title=title, amount=amount_of(amount))
+    with acting_for(profile, agent, organization, key) as (party, once):
+        _show(party.contracts.cancel(contract, reason=reason, key=once), as_json=as_json)
 
 
 def _date(stated: str | None) -> datetime | None:
@@ -332,6 +354,12 @@ def _deliverable(file: Path | None, uri: str | None, note: str | None) -> "Deliv
             raise ValueError("state the --file whose SHA-256 is submitted with --uri and --note")
         return None
     return Deliverable(sha256=sha256(file.read_bytes()).hexdigest(), uri=uri, note=note)
+
+
+def _show_list(page: "Page[Contract]", *, as_json: bool) -> None:
+    from .opening import show
+
+    show("\n".join(map(_line, page.items)) or "No contracts.", page, as_json=as_json)
 
 
 def _line(contract: "Contract") -> str:

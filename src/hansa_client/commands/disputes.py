@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, AsJson, Key, ProfileName, examples
+from .options import AgentName, AsJson, Key, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.disputes import Dispute, Evidence
 
-app = typer.Typer(help="File and read disputes, and add evidence.", no_args_is_help=True)
+app = typer.Typer(
+    help="File and read disputes, and add evidence; with --org for a treasury.", no_args_is_help=True
+)
 
 DisputeId = Annotated[int, typer.Argument(help="Number of the dispute.")]
 Reason = Literal["UNFAIR_FEE", "SERVICE_NOT_DELIVERED", "POOR_QUALITY", "CONTRACT_VIOLATION", "OTHER"]
@@ -25,6 +27,8 @@ DEFENDANT = "did:hansa:registry.example:0f8fad5b-d9cb-469f-a165-70867728950e"
         '--description "Half of the pages are missing." --amount 5',
         f"hansa-client dispute file {DEFENDANT} --contract 17 --registry b.example --reason OTHER "
         '--description "The work is done and not reviewed."',
+        f"hansa-client dispute file {DEFENDANT} --org guild --contract 17 --reason OTHER "
+        '--description "Half of the pages are missing."',
     ),
 )
 def file_dispute(
@@ -43,6 +47,7 @@ def file_dispute(
     ] = None,
     amount: Annotated[str | None, typer.Option(help="Amount claimed; by default all of the payment.")] = None,
     attestation: Annotated[list[str] | None, typer.Option(help="Id of an attestation; repeatable.")] = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
@@ -50,10 +55,11 @@ def file_dispute(
 ) -> None:
     """File a dispute against another agent; one about a contract freezes what that holds."""
     from hansa_client.records.disputes import Complaint
+    from hansa_client.synchronous.disputes import Disputes
 
     from . import opening
 
-    with opening.acting(profile, agent, key) as (registry, once):
+    with opening.acting_for(profile, agent, organization, key) as (party, once):
         complaint = Complaint(
             defendant_did=defendant,
             reason_code=reason,
@@ -64,11 +70,12 @@ def file_dispute(
             claimed_amount=None if amount is None else opening.amount_of(amount),
             attestation_ids=tuple(attestation or ()),
         )
-        filed = (
-            registry.disputes.file_federated(complaint, held_at, key=once)
-            if held_at
-            else registry.disputes.file(complaint, key=once)
-        )
+        if held_at is None:
+            filed = party.disputes.file(complaint, key=once)
+        elif isinstance(party.disputes, Disputes):
+            filed = party.disputes.file_federated(complaint, held_at, key=once)
+        else:
+            raise ValueError("state either --registry or --org")
         show_dispute_record(filed, as_json=as_json)
 
 
@@ -105,7 +112,12 @@ def record_malpractice(
         opening.show(f"{recorded.dispute_id}  {recorded.status}", recorded, as_json=as_json)
 
 
-@app.command("list", epilog=examples("hansa-client dispute list --role complainant --status OPEN"))
+@app.command(
+    "list",
+    epilog=examples(
+        "hansa-client dispute list --role complainant --status OPEN", "hansa-client dispute list --org guild"
+    ),
+)
 def list_disputes(
     *,
     role: Annotated[
@@ -118,32 +130,41 @@ def list_disputes(
         str | None, typer.Option(help="DID of another agent; those that this one may read.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    organization: OfOrganization = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the agent's disputes, newest first."""
-    from .opening import as_agent, show
+    """List the disputes of the agent, or of a treasury, newest first."""
+    from hansa_client.synchronous.disputes import Disputes
 
-    with as_agent(profile, agent) as registry:
-        disputes = registry.disputes
-        page = (
-            disputes.of_agent(of, role=role, status=status, limit=limit)
-            if of
-            else disputes.list(role=role, status=status, limit=limit)
-        )
+    from .opening import of_party, show
+
+    with of_party(profile, agent, organization) as party:
+        disputes = party.disputes
+        if of is None:
+            page = disputes.list(role=role, status=status, limit=limit)
+        elif isinstance(disputes, Disputes):
+            page = disputes.of_agent(of, role=role, status=status, limit=limit)
+        else:
+            raise ValueError("state either --of or --org")
         show("\n".join(map(line_of, page.items)) or "No disputes.", page, as_json=as_json)
 
 
 @app.command("show", epilog=examples("hansa-client dispute show 7"))
 def show_dispute(
-    dispute: DisputeId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+    dispute: DisputeId,
+    *,
+    organization: OfOrganization = None,
+    agent: AgentName = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a dispute and its evidence."""
-    from .opening import as_agent
+    from .opening import of_party
 
-    with as_agent(profile, agent) as registry:
-        show_dispute_record(registry.disputes.read(dispute), as_json=as_json)
+    with of_party(profile, agent, organization) as party:
+        show_dispute_record(party.disputes.read(dispute), as_json=as_json)
 
 
 @app.command(
@@ -164,17 +185,18 @@ def add_evidence(
     receipt: Annotated[
         Path | None, typer.Option(help="File with a delivery receipt, as `receipt` printed it.")
     ] = None,
+    organization: OfOrganization = None,
     key: Key = None,
     agent: AgentName = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
     """Add evidence as a party of the dispute: a file, or the delivery receipt of a paid call."""
-    from .opening import acting
+    from .opening import acting_for
 
-    with acting(profile, agent, key) as (registry, once):
+    with acting_for(profile, agent, organization, key) as (party, once):
         evidence = _evidence(file, uri, note, receipt)
-        show_dispute_record(registry.disputes.add_evidence(dispute, evidence, key=once), as_json=as_json)
+        show_dispute_record(party.disputes.add_evidence(dispute, evidence, key=once), as_json=as_json)
 
 
 @app.command("bundle", epilog=examples("hansa-client dispute bundle 7 --json > bundle.json"))

@@ -24,6 +24,7 @@ from hansa_client.errors import (
     SecondFactorNeeded,
 )
 from hansa_client.synchronous import Registry
+from hansa_client.synchronous.treasury import Treasury
 
 from .options import prints_json
 from .printing import one_line, printable
@@ -101,8 +102,34 @@ def under_key(key: str) -> Iterator[None]:
 
 
 @contextmanager
+def of_party(
+    profile: str | None, agent: str | None, organization: str | None
+) -> Iterator[Registry | Treasury]:
+    """A stored agent, or the treasury of an organization of the developer: its contracts and disputes."""
+    if organization is None:
+        with as_agent(profile, agent) as registry:
+            yield registry
+        return
+    with as_developer(profile) as (registry, _):
+        if agent is not None:
+            raise ValueError("state either --agent or --org")
+        yield registry.treasury(organization)
+
+
+@contextmanager
+def acting_for(
+    profile: str | None, agent: str | None, organization: str | None, key: str | None
+) -> Iterator[tuple[Registry | Treasury, str]]:
+    """Yield the same, and the key of an act that is done once: the given one, or a new one."""
+    with of_party(profile, agent, organization) as party:
+        key = new_key() if key is None else key
+        with under_key(key):
+            yield party, key
+
+
+@contextmanager
 def acting(profile: str | None, agent: str | None, key: str | None) -> Iterator[tuple[Registry, str]]:
-    """Yield a stored agent, and the key of an act that is done once: the given one, or a new one."""
+    """Yield a stored agent, and such a key."""
     with as_agent(profile, agent) as registry:
         key = new_key() if key is None else key
         with under_key(key):
@@ -161,6 +188,14 @@ def read_json_file(file: Path, shape: type[T]) -> T:
 def amount_of(stated: str) -> Decimal:
     """An amount that was typed. Raises: ValueError."""
     return Decimal(amount_text(stated))
+
+
+def milestone_of(stated: str) -> tuple[str, Decimal]:
+    """Title and amount of a milestone that was typed. Raises: ValueError."""
+    title, separator, amount = stated.rpartition("=")
+    if not separator or not title:
+        raise ValueError(f"a milestone is TITLE=AMOUNT, such as Draft=4, got {stated!r}")
+    return title, amount_of(amount)
 
 
 def key_of(did: str) -> str:

@@ -7,6 +7,9 @@ import typer
 
 USE = "Use a registry"
 
+Milestones = Annotated[
+    list[str] | None, typer.Option("--milestone", help="TITLE=AMOUNT, once per milestone, in order.")
+]
 ProfileName = Annotated[
     str | None,
     typer.Option("--profile", envvar="HANSA_CLIENT_PROFILE", help="The profile; by default the one in use."),
@@ -24,6 +27,12 @@ ApprovalId = Annotated[
     str | None, typer.Option(help="The approval of the agent's owner, where one was required.")
 ]
 OrganizationName = Annotated[str, typer.Argument(help="Slug or id of the organization.")]
+OfOrganization = Annotated[
+    str | None,
+    typer.Option(
+        "--org", help="Slug or id of an organization: for its treasury, as an admin, in place of an agent."
+    ),
+]
 Limit = Annotated[int, typer.Option(min=1, max=100, help="How many at most.")]
 prints_json: ContextVar[bool] = ContextVar("prints_json", default=False)
 """Whether the command was given --json."""

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from hansa_client.records.treasury import TreasuryBudget
 
 app = typer.Typer(
-    help="Pay from the treasury of an organization, and decide its requests.", no_args_is_help=True
+    help="Pay from the treasury of an organization, and decide its requests. Its contracts and disputes: `contract` and `dispute` with --org.",
+    no_args_is_help=True,
 )
 
 BudgetId = Annotated[str, typer.Argument(help="Id of the budget, as `treasury budgets` shows it.")]

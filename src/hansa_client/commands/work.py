@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, AsJson, Key, Limit, OrganizationName, ProfileName, examples
+from .options import AgentName, AsJson, Key, Limit, Milestones, OrganizationName, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.work_orders import WorkBid, WorkOrder
@@ -19,7 +19,9 @@ BidId = Annotated[str, typer.Argument(help="Id of the bid, as `work bids` shows 
 @app.command(
     "offer",
     epilog=examples(
-        'hansa-client work offer guild --title Manual --spec "Translate 30 pages." --criteria French. --amount 50 --bids-until 2027-01-31'
+        'hansa-client work offer guild --title Manual --spec "Translate 30 pages." --criteria French. --amount 50 --bids-until 2027-01-31',
+        'hansa-client work offer guild --title Manual --spec "Translate 30 pages." --criteria French. --amount 50 --bids-until 2027-01-31 '
+        "--milestone Draft=20 --milestone Final=30",
     ),
 )
 def offer(
@@ -32,6 +34,7 @@ def offer(
     bids_until: Annotated[
         datetime, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="End of the bids, in UTC.")
     ],
+    milestone: Milestones = None,
     skill: Annotated[list[str] | None, typer.Option(help="A skill that it needs, once for each.")] = None,
     submit_days: Annotated[int, typer.Option(min=1, help="Days from the award until it is due.")] = 14,
     review_days: Annotated[int, typer.Option(min=1, help="Days of the review.")] = 7,
@@ -45,9 +48,9 @@ def offer(
     """Offer work of an organization, as an admin."""
     from datetime import UTC
 
-    from hansa_client.records.work_orders import NewWorkOrder
+    from hansa_client.records.work_orders import NewWorkOrder, WorkOrderMilestone
 
-    from .opening import amount_of, as_developer
+    from .opening import amount_of, as_developer, milestone_of
 
     with as_developer(profile) as (registry, _):
         order = NewWorkOrder(
@@ -58,6 +61,7 @@ def offer(
             bids_until=bids_until.replace(tzinfo=UTC),
             submit_days=submit_days,
             review_days=review_days,
+            milestones=tuple(WorkOrderMilestone(*milestone_of(one)) for one in milestone or ()),
             skills=tuple(skill or ()),
             auto_approve=auto_approve,
         )
@@ -212,6 +216,7 @@ def _show(order: "WorkOrder", *, as_json: bool) -> None:
     lines = [
         _line(order),
         order.spec,
+        *(f"  {one.title}  {one.amount:f}" for one in order.milestones),
         f"bids {order.bid_count} until {order.bids_until.isoformat(timespec='seconds')}",
         *(f"contract {order.contract_id}  {order.contract_status}" for _ in [order.contract_id] if _),
     ]

@@ -1,5 +1,5 @@
 # Generated from hansa_client/asynchronous/contracts.py by `python -m tests.house.synchronous`.
-"""Contracts of the agent that this client acts for. Each act is one intent: all its attempts carry one Idempotency-Key.
+"""Contracts of the agent that this client acts for, or of a treasury. Each act is one intent: all its attempts carry one Idempotency-Key.
 
 Where the owner of the agent has to approve, Forbidden has the code APPROVAL_REQUIRED and the `approval_id` in its
 `context`; repeat the act with it once it is approved.
@@ -21,35 +21,13 @@ from .transport import Transport
 PREFIX = "/api/v1/contracts"
 
 
-class Contracts:
-    """Propose, accept, submit, review and read contracts."""
+class ContractsOfParty:
+    """Review and read contracts of a party: the agent, or the treasury of an organization, for which its admins act."""
 
-    def __init__(self, transport: Transport, agent: Session) -> None:
+    def __init__(self, transport: Transport, caller: Session, path: str) -> None:
         self._transport = transport
-        self._agent = agent
-
-    def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
-        """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        return self._sent("", proposal_body(proposal), key)
-
-    def accept(self, contract_id: int, *, key: str | None = None) -> Contract:
-        """Accept as the provider; of an open proposal the first agent that accepts is it.
-
-        Raises: Conflict (CONTRACT_UNFUNDED where the contractor cannot fund it now), NotFound, OutcomeUnknown.
-        """
-        return self._sent(f"/{contract_id}/accept", None, key)
-
-    def submit(
-        self,
-        contract_id: int,
-        deliverable: Deliverable | None = None,
-        *,
-        milestone: int | None = None,
-        key: str | None = None,
-    ) -> Contract:
-        """Submit the work, or the next milestone, as the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
-        stated = None if deliverable is None else msgspec.to_builtins(deliverable)
-        return self._sent(f"/{contract_id}/submit", {"deliverable": stated, "milestone": milestone}, key)
+        self._caller = caller
+        self._path = path
 
     def request_changes(
         self, contract_id: int, *, note: str | None = None, key: str | None = None
@@ -81,6 +59,69 @@ class Contracts:
         """Withdraw a proposal that is not accepted yet. Raises: Conflict, NotFound, OutcomeUnknown."""
         return self._sent(f"/{contract_id}/cancel", {"reason": reason}, key)
 
+    def read(self, contract_id: int) -> Contract:
+        """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
+        return self._transport.answer(Call("GET", f"{self._path}/{contract_id}"), Contract, self._caller)
+
+    def list(
+        self,
+        *,
+        role: str | None = None,
+        status: str | None = None,
+        counterparty: str | None = None,
+        is_open: bool = False,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Contract]:
+        """The contracts of the party, newest first; with `is_open`, for an agent, the open proposals of every agent.
+
+        `role` is `contractor` or `provider`, `counterparty` the DID of the other party.
+        """
+        query = {
+            "role": role,
+            "status": status,
+            "counterparty": counterparty,
+            "open": "true" if is_open else None,
+            "limit": limit,
+            "offset": offset,
+        }
+        call = Call("GET", self._path, query=query)
+        return self._transport.answer(call, Page[Contract], self._caller)
+
+    def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
+        call = Call("POST", f"{self._path}{path}", json=body, key=new_key() if key is None else key)
+        return self._transport.answer(call, Contract, self._caller)
+
+
+class Contracts(ContractsOfParty):
+    """Propose, accept, submit, review and read contracts of the agent."""
+
+    def __init__(self, transport: Transport, agent: Session) -> None:
+        super().__init__(transport, agent, PREFIX)
+
+    def propose(self, proposal: Proposal, *, key: str | None = None) -> Contract:
+        """Propose a contract as its contractor. Raises: BadRequest, Forbidden, NotFound, Invalid, OutcomeUnknown."""
+        return self._sent("", proposal_body(proposal), key)
+
+    def accept(self, contract_id: int, *, key: str | None = None) -> Contract:
+        """Accept as the provider; of an open proposal the first agent that accepts is it.
+
+        Raises: Conflict (CONTRACT_UNFUNDED where the contractor cannot fund it now), NotFound, OutcomeUnknown.
+        """
+        return self._sent(f"/{contract_id}/accept", None, key)
+
+    def submit(
+        self,
+        contract_id: int,
+        deliverable: Deliverable | None = None,
+        *,
+        milestone: int | None = None,
+        key: str | None = None,
+    ) -> Contract:
+        """Submit the work, or the next milestone, as the provider. Raises: Conflict, NotFound, OutcomeUnknown."""
+        stated = None if deliverable is None else msgspec.to_builtins(deliverable)
+        return self._sent(f"/{contract_id}/submit", {"deliverable": stated, "milestone": milestone}, key)
+
     def accept_federated(
         self, contract_id: int, contractor_registry: str, *, key: str | None = None
     ) -> Contract:
@@ -106,41 +147,12 @@ class Contracts:
         """A contract that another registry holds, as its provider. Raises: NotFound where that is no peer of this one."""
         query = {"contractor_registry": contractor_registry}
         call = Call("GET", f"{PREFIX}/{contract_id}/federated", query=query)
-        return self._transport.answer(call, Contract, self._agent)
-
-    def read(self, contract_id: int) -> Contract:
-        """One contract, for its parties; open proposals for every agent. Raises: NotFound."""
-        return self._transport.answer(Call("GET", f"{PREFIX}/{contract_id}"), Contract, self._agent)
+        return self._transport.answer(call, Contract, self._caller)
 
     def page_link(self, contract_id: int) -> PageLink:
         """A link to the page of a contract of this agent. Raises: NotFound."""
         call = Call("POST", f"{PREFIX}/{contract_id}/page-link")
-        return self._transport.answer(call, PageLink, self._agent)
-
-    def list(
-        self,
-        *,
-        role: str | None = None,
-        status: str | None = None,
-        counterparty: str | None = None,
-        is_open: bool = False,
-        limit: int = 50,
-        offset: int = 0,
-    ) -> Page[Contract]:
-        """The agent's contracts, newest first; with `is_open` the open proposals of every agent.
-
-        `role` is `contractor` or `provider`, `counterparty` the DID of the other party.
-        """
-        query = {
-            "role": role,
-            "status": status,
-            "counterparty": counterparty,
-            "open": "true" if is_open else None,
-            "limit": limit,
-            "offset": offset,
-        }
-        call = Call("GET", PREFIX, query=query)
-        return self._transport.answer(call, Page[Contract], self._agent)
+        return self._transport.answer(call, PageLink, self._caller)
 
     def of_agent(
         self, agent_did: str, *, status: str | None = None, limit: int = 50, offset: int = 0
@@ -148,11 +160,7 @@ class Contracts:
         """The contracts of an agent that this one may read, newest first."""
         query = {"status": status, "limit": limit, "offset": offset}
         call = Call("GET", f"{PREFIX}/agent/{quote(agent_did, safe=':')}", query=query)
-        return self._transport.answer(call, Page[Contract], self._agent)
-
-    def _sent(self, path: str, body: dict[str, Any] | None, key: str | None) -> Contract:
-        call = Call("POST", f"{PREFIX}{path}", json=body, key=new_key() if key is None else key)
-        return self._transport.answer(call, Contract, self._agent)
+        return self._transport.answer(call, Page[Contract], self._caller)
 
 
 def proposal_body(proposal: Proposal) -> dict[str, Any]:

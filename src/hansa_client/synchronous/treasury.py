@@ -8,31 +8,31 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
-from hansa_client.records.contracts import Contract, Proposal
-from hansa_client.records.disputes import Complaint, Dispute, Evidence
+from hansa_client.records.contracts import Proposal
 from hansa_client.records.ledger import StatementLine
 from hansa_client.records.organizations import Deletion, OrganizationRequest
 from hansa_client.records.record import Page
 from hansa_client.records.treasury import OrganizationTreasury, Period, TreasuryBudget, TreasuryRules
 
-from .contracts import proposal_body
+from .contracts import ContractsOfParty, proposal_body
+from .disputes import DisputesOfTreasury
 from .organizations import done_or_asked, path_of
 from .session import Session
 from .transport import Transport
 
 
 class Treasury:
-    """Read and pay from the treasury of an organization, and decide its requests."""
+    """Read and pay from the treasury of an organization, and decide its requests; its `contracts` and `disputes` are like those of an agent."""
 
     def __init__(self, transport: Transport, developer: Session, organization: str) -> None:
         self._transport = transport
         self._developer = developer
-        self._organization = path_of(organization)
-        self._path = f"{self._organization}/treasury"
+        path = path_of(organization)
+        self._path = f"{path}/treasury"
+        self.contracts = ContractsOfParty(transport, developer, f"{path}/contracts")
+        self.disputes = DisputesOfTreasury(transport, developer, path)
 
     def read(self) -> OrganizationTreasury:
         """The treasury with its rules and budgets. Raises: NotFound."""
@@ -174,57 +174,6 @@ class Treasury:
         """Carry out an approved request that was not covered. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         return self._act(request_id, "retry", None, key)
 
-    def contracts(self, *, status: str | None = None, limit: int = 50, offset: int = 0) -> Page[Contract]:
-        """The contracts of the treasury, newest first. Raises: NotFound."""
-        query = {"status": status, "limit": limit, "offset": offset}
-        call = Call("GET", f"{self._organization}/contracts", query=query)
-        return self._transport.answer(call, Page[Contract], self._developer)
-
-    def disputes(self, *, status: str | None = None, limit: int = 50, offset: int = 0) -> Page[Dispute]:
-        """The disputes of the treasury, newest first. Raises: NotFound."""
-        query = {"status": status, "limit": limit, "offset": offset}
-        call = Call("GET", f"{self._organization}/disputes", query=query)
-        return self._transport.answer(call, Page[Dispute], self._developer)
-
-    def cancel_contract(
-        self, contract_id: int, *, reason: str | None = None, key: str | None = None
-    ) -> Contract:
-        """Withdraw a proposal that is not accepted yet, as an admin. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
-        return self._on_contract(contract_id, "cancel", {"reason": reason}, key)
-
-    def request_changes(
-        self, contract_id: int, *, note: str | None = None, key: str | None = None
-    ) -> Contract:
-        """Return the submitted work to the provider, as an admin. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
-        return self._on_contract(contract_id, "request-changes", {"note": note}, key)
-
-    def approve_contract(
-        self, contract_id: int, *, milestone: int | None = None, key: str | None = None
-    ) -> Contract:
-        """Approve the submitted work, as an admin; it is paid in the same commit. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
-        return self._on_contract(contract_id, "approve-completion", {"milestone": milestone}, key)
-
-    def mark_contract_failed(
-        self, contract_id: int, *, reason: str | None = None, key: str | None = None
-    ) -> Contract:
-        """Declare that a contract has failed, as an admin. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
-        return self._on_contract(contract_id, "mark-failed", {"reason": reason}, key)
-
-    def dispute(self, contract_id: int, complaint: Complaint, *, key: str | None = None) -> Dispute:
-        """File a dispute about a contract, as an admin. Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        claimed = complaint.claimed_amount
-        stated = msgspec.to_builtins(complaint) | {"contract_id": contract_id}
-        stated["claimed_amount"] = None if claimed is None else amount_text(claimed)
-        body = {name: value for name, value in stated.items() if value is not None}
-        call = _post(f"{self._organization}/contracts/{contract_id}/dispute", body, key)
-        return self._transport.answer(call, Dispute, self._developer)
-
-    def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
-        """Add evidence to an open dispute, as an admin. Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        path = f"{self._organization}/disputes/{dispute_id}/evidence"
-        call = _post(path, msgspec.to_builtins(evidence), key)
-        return self._transport.answer(call, Dispute, self._developer)
-
     def _asked(self, body: dict[str, Any], key: str | None) -> OrganizationRequest:
         stated = {name: value for name, value in body.items() if value is not None}
         call = _post(f"{self._path}/requests", stated, key)
@@ -235,10 +184,6 @@ class Treasury:
     ) -> OrganizationRequest:
         call = _post(f"{self._request(request_id)}/{act}", body, key)
         return self._transport.answer(call, OrganizationRequest, self._developer)
-
-    def _on_contract(self, contract_id: int, act: str, body: dict[str, Any], key: str | None) -> Contract:
-        call = _post(f"{self._organization}/contracts/{contract_id}/{act}", body, key)
-        return self._transport.answer(call, Contract, self._developer)
 
     def _request(self, request_id: str) -> str:
         return f"{self._path}/requests/{quote(request_id, safe='')}"

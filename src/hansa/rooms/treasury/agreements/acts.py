@@ -1,9 +1,8 @@
 """Acts of admins on the contracts and disputes of their organization: the use cases of agents, with the treasury as the agent that acts."""
 
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.process.runtime import Runtime
@@ -31,18 +30,6 @@ class OtherSubject(Conflict):
     remedy = "Leave contract_id, token_id and transaction_id out of the body."
 
 
-class Act(msgspec.Struct, Generic[Done], frozen=True):
-    """Use case of an agent, and how the record of the organization names it and its object."""
-
-    name: str
-    target: str
-    carry_out: Callable[[Tx, Agent], Awaitable[Done]]
-
-
-ContractAct: TypeAlias = Act[commerce.ContractShown]
-DisputeAct: TypeAlias = Act[commerce.Dispute]
-
-
 async def contracts_of(
     tx: Tx, developer: Developer, key: str, wanted: commerce.ContractFilter, settings: Settings
 ) -> tuple[list[commerce.ContractOut], int]:
@@ -50,6 +37,21 @@ async def contracts_of(
     did = await _treasury_of(tx, developer, key)
     listed, total = await commerce.list_contracts(tx, replace(wanted, of=did, reader=did), settings)
     return [one.contract for one in listed], total
+
+
+async def contract_of(tx: Tx, developer: Developer, key: str, contract_id: int) -> commerce.ContractShown:
+    """One contract of the treasury. Raises: OrganizationUnknown, ContractUnknown."""
+    did = await _treasury_of(tx, developer, key)
+    found = await commerce.read_contract(tx, _reader(did, developer), contract_id)
+    if did not in found.contract.parties:
+        raise commerce.ContractUnknown
+    return found
+
+
+async def dispute_of(tx: Tx, developer: Developer, key: str, dispute_id: int) -> commerce.Dispute:
+    """One dispute of the treasury, with its evidence. Raises: OrganizationUnknown, DisputeUnknown."""
+    did = await _treasury_of(tx, developer, key)
+    return await commerce.read_dispute(tx, _reader(did, developer), dispute_id)
 
 
 async def disputes_of(
@@ -60,10 +62,18 @@ async def disputes_of(
     return await commerce.list_disputes(tx, replace(wanted, of=did, reader=did))
 
 
-async def as_treasury(tx: Tx, developer: Developer, key: str, act: Act[Done]) -> Done:
-    """Carry out an act as the treasury, and record it.
+async def as_treasury(
+    tx: Tx,
+    developer: Developer,
+    key: str,
+    carry_out: Callable[[Tx, Agent], Awaitable[Done]],
+    *,
+    act: str,
+    target: str,
+) -> Done:
+    """Carry out a use case of an agent as the treasury, and record it under these names.
 
-    Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, and the errors of the act.
+    Raises: OrganizationUnknown, OrganizationNotActive, OrgRoleRequired, and the errors of the use case.
     """
     organization = await organizations.lock_as_member(tx, key, developer.id, organizations.Role.ADMIN)
     treasury = Agent(
@@ -74,74 +84,34 @@ async def as_treasury(tx: Tx, developer: Developer, key: str, act: Act[Done]) ->
         is_governed=False,
         organization_id=organization.id,
     )
-    done = await act.carry_out(tx, treasury)
-    await organizations.record_act(tx, organization.id, developer, act.name, act.target)
+    done = await carry_out(tx, treasury)
+    await organizations.record_act(tx, organization.id, developer, act, target)
     return done
 
 
-def cancel(contract_id: int, reason: str | None) -> ContractAct:
-    """Withdraw a proposal."""
-    return _on_contract(
-        "cancel", contract_id, lambda tx, agent: commerce.cancel_contract(tx, agent, contract_id, reason)
-    )
-
-
-def request_changes(contract_id: int, note: str | None) -> ContractAct:
-    """Return what was submitted."""
-    return _on_contract(
-        "request_changes",
-        contract_id,
-        lambda tx, agent: commerce.request_contract_changes(tx, agent, contract_id, note),
-    )
-
-
-def mark_failed(contract_id: int, reason: str | None, settings: Settings) -> ContractAct:
-    """Declare failure."""
-    return _on_contract(
-        "mark_failed",
-        contract_id,
-        lambda tx, agent: commerce.mark_contract_failed(tx, agent, contract_id, reason, settings),
-    )
-
-
-def approve(contract_id: int, approval: commerce.ContractApproval, runtime: Runtime) -> ContractAct:
+async def approve(
+    tx: Tx, agent: Agent, contract_id: int, approval: commerce.ContractApproval, runtime: Runtime
+) -> commerce.ContractShown:
     """Approve what was submitted. The hold pays: nothing but a request takes other units of a treasury. Raises: PaymentNeedsRequest."""
-
-    async def approved(tx: Tx, agent: Agent) -> commerce.ContractShown:
-        done = await commerce.approve_contract(tx, agent, contract_id, approval, runtime)
-        if not isinstance(done, commerce.ContractShown) or not done.contract.funded:
-            raise PaymentNeedsRequest
-        return done
-
-    return _on_contract("approve", contract_id, approved)
+    done = await commerce.approve_contract(tx, agent, contract_id, approval, runtime)
+    if not isinstance(done, commerce.ContractShown) or not done.contract.funded:
+        raise PaymentNeedsRequest
+    return done
 
 
-def dispute(contract_id: int, body: commerce.DisputeIn, settings: Settings) -> DisputeAct:
+async def dispute(
+    tx: Tx, agent: Agent, contract_id: int, body: commerce.DisputeIn, settings: Settings
+) -> commerce.Dispute:
     """File a dispute about a contract. Raises: OtherSubject."""
     named = (body.contract_id, body.token_id, body.transaction_id)
     if any(one not in {None, contract_id} for one in named):
         raise OtherSubject
-
-    async def filed(tx: Tx, agent: Agent) -> commerce.Dispute:
-        complaint = replace(body.filed_by(agent.did), contract_id=contract_id)
-        return await commerce.file_dispute(tx, complaint, settings)
-
-    return Act("contract.dispute", f"contract:{contract_id}", filed)
+    complaint = replace(body.filed_by(agent.did), contract_id=contract_id)
+    return await commerce.file_dispute(tx, complaint, settings)
 
 
-def add_evidence(dispute_id: int, body: commerce.EvidenceIn) -> DisputeAct:
-    """Add evidence as a party."""
-    return Act(
-        "dispute.evidence",
-        f"dispute:{dispute_id}",
-        lambda tx, agent: commerce.add_evidence(tx, agent, dispute_id, body.piece()),
-    )
-
-
-def _on_contract(
-    name: str, contract_id: int, carry_out: Callable[[Tx, Agent], Awaitable[commerce.ContractShown]]
-) -> ContractAct:
-    return Act(f"contract.{name}", f"contract:{contract_id}", carry_out)
+def _reader(did: str, developer: Developer) -> Agent:
+    return Agent(did, developer.id, (), frozenset(), is_governed=False)
 
 
 async def _treasury_of(tx: Tx, developer: Developer, key: str) -> str:

@@ -1,14 +1,16 @@
 """Contracts and disputes of a treasury over HTTP. Bodies and answers are those of agents."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+import msgspec
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db
-from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.process.runtime import Config, Db, Runtime
+from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.web.caller import Developer, developer_holding
+from hansa.foundation.plumbing.web.caller import Agent, Developer, developer_holding
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, Unauthorized
@@ -17,7 +19,6 @@ from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import commerce, ledger, organizations
 
 from . import acts
-from .acts import ContractAct, DisputeAct
 
 PAGE_DEFAULT, PAGE_MAX = 50, 200
 OFFSET_MAX = 2**31 - 1
@@ -48,6 +49,67 @@ _ACTING: tuple[type[Refused], ...] = (
 _EVERY_ACT: tuple[type[Refused], ...] = (*_ACTING, *commerce.CONTRACT_REFUSALS)
 
 
+class TreasuryActs(msgspec.Struct, frozen=True):
+    """Request of an admin for an act of the treasury, which is carried out once under its key."""
+
+    sent: organizations.Repeating
+    database: Database
+    organization: str
+
+    @property
+    def runtime(self) -> Runtime:
+        """The process that serves the request."""
+        return self.sent.runtime
+
+    async def on_contract(
+        self,
+        contract_id: int,
+        act: str,
+        carry_out: Callable[[Tx, Agent], Awaitable[commerce.ContractShown]],
+        body: RequestBody,
+    ) -> Response:
+        """Carry out an act on a contract of the treasury. Raises: the errors of `as_treasury`."""
+
+        async def done(tx: Tx) -> commerce.ContractOut:
+            shown = await acts.as_treasury(
+                tx,
+                self.sent.developer,
+                self.organization,
+                carry_out,
+                act=f"contract.{act}",
+                target=f"contract:{contract_id}",
+            )
+            return commerce.ContractOut.of(shown, self.runtime.settings.ledger_id)
+
+        return await self.sent.answer(self.database, done, body)
+
+    async def on_dispute(
+        self,
+        act: str,
+        target: str,
+        carry_out: Callable[[Tx, Agent], Awaitable[commerce.Dispute]],
+        body: RequestBody,
+    ) -> Response:
+        """File a dispute of the treasury, or add to one. Raises: the errors of `as_treasury`."""
+
+        async def done(tx: Tx) -> commerce.DisputeOut:
+            return commerce.DisputeOut.of(
+                await acts.as_treasury(
+                    tx, self.sent.developer, self.organization, carry_out, act=act, target=target
+                )
+            )
+
+        return await self.sent.answer(self.database, done, body, status=201)
+
+
+async def treasury_acts(organization_id: Key, sent: organizations.Sent, db: Db) -> TreasuryActs:
+    """A dependency of the routes of acts."""
+    return TreasuryActs(sent, db, organization_id)
+
+
+ByAdmin = Annotated[TreasuryActs, Depends(treasury_acts)]
+
+
 @router.get("/contracts", responses=problems(*_READING))
 async def read_contracts_of_organization(
     organization_id: Key,
@@ -71,6 +133,15 @@ async def read_contracts_of_organization(
     )
 
 
+@router.get("/contracts/{contract_id}", responses=problems(*_READING, commerce.ContractUnknown))
+async def read_contract_of_organization(
+    organization_id: Key, contract_id: ContractId, developer: ReadingDeveloper, config: Config, db: Db
+) -> commerce.ContractOut:
+    """One contract of the treasury, with its history."""
+    found = await db.read(lambda tx: acts.contract_of(tx, developer, organization_id, contract_id))
+    return commerce.ContractOut.of(found, config.ledger_id)
+
+
 @router.get("/disputes", responses=problems(*_READING))
 async def read_disputes_of_organization(
     organization_id: Key,
@@ -91,20 +162,29 @@ async def read_disputes_of_organization(
     )
 
 
+@router.get("/disputes/{dispute_id}", responses=problems(*_READING, commerce.DisputeUnknown))
+async def read_dispute_of_organization(
+    organization_id: Key, dispute_id: DisputeId, developer: ReadingDeveloper, db: Db
+) -> commerce.DisputeOut:
+    """One dispute of the treasury, with its evidence."""
+    found = await db.read(lambda tx: acts.dispute_of(tx, developer, organization_id, dispute_id))
+    return commerce.DisputeOut.of(found)
+
+
 @router.post(
     "/contracts/{contract_id}/cancel", response_model=commerce.ContractOut, responses=problems(*_EVERY_ACT)
 )
 async def cancel_contract_of_organization(
-    organization_id: Key,
-    contract_id: ContractId,
-    sent: organizations.Sent,
-    db: Db,
-    body: commerce.ReasonIn | None = None,
+    contract_id: ContractId, admin: ByAdmin, body: commerce.ReasonIn | None = None
 ) -> Response:
     """Withdraw a proposal of the treasury that is not accepted yet."""
     given = body or commerce.ReasonIn()
-    act = acts.cancel(contract_id, given.reason)
-    return await _on_contract(sent, db, organization_id, act, given)
+    return await admin.on_contract(
+        contract_id,
+        "cancel",
+        lambda tx, agent: commerce.cancel_contract(tx, agent, contract_id, given.reason),
+        given,
+    )
 
 
 @router.post(
@@ -113,16 +193,16 @@ async def cancel_contract_of_organization(
     responses=problems(*_EVERY_ACT),
 )
 async def request_changes_as_organization(
-    organization_id: Key,
-    contract_id: ContractId,
-    sent: organizations.Sent,
-    db: Db,
-    body: commerce.NoteIn | None = None,
+    contract_id: ContractId, admin: ByAdmin, body: commerce.NoteIn | None = None
 ) -> Response:
     """Return what was submitted to the provider."""
     given = body or commerce.NoteIn()
-    act = acts.request_changes(contract_id, given.note)
-    return await _on_contract(sent, db, organization_id, act, given)
+    return await admin.on_contract(
+        contract_id,
+        "request_changes",
+        lambda tx, agent: commerce.request_contract_changes(tx, agent, contract_id, given.note),
+        given,
+    )
 
 
 @router.post(
@@ -139,17 +219,17 @@ async def request_changes_as_organization(
     ),
 )
 async def approve_completion_as_organization(
-    organization_id: Key,
-    contract_id: ContractId,
-    sent: organizations.Sent,
-    db: Db,
-    body: commerce.ApprovalIn | None = None,
+    contract_id: ContractId, admin: ByAdmin, body: commerce.ApprovalIn | None = None
 ) -> Response:
     """Approve what was submitted; it is paid from the hold in the same commit."""
     given = body or commerce.ApprovalIn()
     approval = commerce.ContractApproval(given.milestone, payment_token=given.payment_token)
-    act = acts.approve(contract_id, approval, sent.runtime)
-    return await _on_contract(sent, db, organization_id, act, given)
+    return await admin.on_contract(
+        contract_id,
+        "approve",
+        lambda tx, agent: acts.approve(tx, agent, contract_id, approval, admin.runtime),
+        given,
+    )
 
 
 @router.post(
@@ -158,16 +238,18 @@ async def approve_completion_as_organization(
     responses=problems(*_EVERY_ACT),
 )
 async def mark_contract_of_organization_failed(
-    organization_id: Key,
-    contract_id: ContractId,
-    sent: organizations.Sent,
-    db: Db,
-    body: commerce.ReasonIn | None = None,
+    contract_id: ContractId, admin: ByAdmin, body: commerce.ReasonIn | None = None
 ) -> Response:
     """Declare that the contract has failed. After a submission, what is held stays so until the time for a dispute ends."""
     given = body or commerce.ReasonIn()
-    act = acts.mark_failed(contract_id, given.reason, sent.runtime.settings)
-    return await _on_contract(sent, db, organization_id, act, given)
+    return await admin.on_contract(
+        contract_id,
+        "mark_failed",
+        lambda tx, agent: commerce.mark_contract_failed(
+            tx, agent, contract_id, given.reason, admin.runtime.settings
+        ),
+        given,
+    )
 
 
 @router.post(
@@ -177,15 +259,15 @@ async def mark_contract_of_organization_failed(
     responses=problems(*_ACTING, acts.OtherSubject, *commerce.DISPUTE_REFUSALS, Forbidden),
 )
 async def dispute_contract_as_organization(
-    organization_id: Key,
-    contract_id: ContractId,
-    body: commerce.DisputeIn,
-    sent: organizations.Sent,
-    db: Db,
+    contract_id: ContractId, body: commerce.DisputeIn, admin: ByAdmin
 ) -> Response:
     """File a dispute about a contract of the treasury, which makes the deposit. `contract_id` in the body may be absent."""
-    act = acts.dispute(contract_id, body, sent.runtime.settings)
-    return await _on_dispute(sent, db, organization_id, act, body)
+    return await admin.on_dispute(
+        "contract.dispute",
+        f"contract:{contract_id}",
+        lambda tx, agent: acts.dispute(tx, agent, contract_id, body, admin.runtime.settings),
+        body,
+    )
 
 
 @router.post(
@@ -195,30 +277,12 @@ async def dispute_contract_as_organization(
     responses=problems(*_ACTING, commerce.DisputeUnknown, commerce.EvidenceClosed, commerce.TooMuchEvidence),
 )
 async def add_evidence_as_organization(
-    organization_id: Key,
-    dispute_id: DisputeId,
-    body: commerce.EvidenceIn,
-    sent: organizations.Sent,
-    db: Db,
+    dispute_id: DisputeId, body: commerce.EvidenceIn, admin: ByAdmin
 ) -> Response:
     """Add evidence for the treasury, while the dispute is open."""
-    return await _on_dispute(sent, db, organization_id, acts.add_evidence(dispute_id, body), body)
-
-
-async def _on_contract(
-    sent: organizations.Repeating, db: Db, key: str, act: ContractAct, body: RequestBody
-) -> Response:
-    async def done(tx: Tx) -> commerce.ContractOut:
-        shown = await acts.as_treasury(tx, sent.developer, key, act)
-        return commerce.ContractOut.of(shown, sent.runtime.settings.ledger_id)
-
-    return await sent.answer(db, done, body)
-
-
-async def _on_dispute(
-    sent: organizations.Repeating, db: Db, key: str, act: DisputeAct, body: RequestBody
-) -> Response:
-    async def done(tx: Tx) -> commerce.DisputeOut:
-        return commerce.DisputeOut.of(await acts.as_treasury(tx, sent.developer, key, act))
-
-    return await sent.answer(db, done, body, status=201)
+    return await admin.on_dispute(
+        "dispute.evidence",
+        f"dispute:{dispute_id}",
+        lambda tx, agent: commerce.add_evidence(tx, agent, dispute_id, body.piece()),
+        body,
+    )
