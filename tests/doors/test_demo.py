@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from rich.console import Console
 
+from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.demo import DemoFailed, Options, run_demo
 from hansa.doors.demo.client import DemoClient
 from hansa.doors.demo.screen import Screen
@@ -16,6 +17,9 @@ from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
 from tests.registry import PASSWORD, StartRegistry, TestRegistry
+from tests.running_jobs import working
+
+QUEUED = [kind for kind in ASSEMBLY.jobs if kind.every_seconds is None]
 
 
 def console(*, is_terminal: bool = False) -> Console:
@@ -87,6 +91,7 @@ def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
         "the team crew paid 0.25 within its budget of 0.5 a month",
         "won for 0.9",
         "0.9 paid; the rest returned to the treasury",
+        "no second owner: the mail with the invitation is not the demo's to read",
         "left out: an administrator of this registry would have to rule",
     ):
         assert line in text
@@ -126,13 +131,19 @@ async def with_administrator(registry: TestRegistry, **options: object) -> Optio
     return Options(administrator=Administrator(made.email, PASSWORD), **options)  # type: ignore[arg-type]
 
 
-async def test_a_dispute_is_decided_the_bond_of_the_provider_destroyed_and_what_the_demo_made_removed(
+async def test_a_dispute_is_decided_two_owners_pay_together_and_what_the_demo_made_is_removed(
     start_registry: StartRegistry,
 ):
     to = console()
-    async with served(start_registry, bond_minimum="1") as registry:
-        report = await demo(registry, to, await with_administrator(registry, removes=True))
+    async with (
+        served(start_registry, bond_minimum="1") as registry,
+        working(registry.runtime, *QUEUED),
+    ):
+        mails = registry.settings.data_dir / "outbox"
+        report = await demo(registry, to, await with_administrator(registry, removes=True, mails=mails))
         for line in (
+            "joined by the token of the mail, and is the second owner",
+            "a payment of 0.3, over 0.1, waited for ",
             "deposited a bond of 1",
             "both sides gave evidence",
             "ruling IN_FAVOR_OF_COMPLAINANT: the contractor's units returned, 1 of the bond destroyed",

@@ -5,7 +5,6 @@ from time import monotonic
 from typing import Any
 
 import httpx2
-import msgspec
 
 from hansa.doors.demo.screen import Screen
 from hansa_client import DeveloperTokens
@@ -23,12 +22,14 @@ class DemoFailed(Exception):
     """Something did not go as the specification says; the message is one sentence."""
 
 
-class DemoDeveloper(msgspec.Struct):
+@dataclass
+class DemoDeveloper:
     """A developer that the demo registered."""
 
     name: str
     email: str
     tokens: DeveloperTokens
+    password: str = field(repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -85,7 +86,7 @@ class DemoClient:
         login = await self.ask("POST", "/api/v1/auth/login", data=form)
         issued = login.json()
         tokens = DeveloperTokens.issued(issued["access_token"], issued["refresh_token"], issued["expires_in"])
-        return DemoDeveloper(name, email, tokens)
+        return DemoDeveloper(name, email, tokens, password)
 
     async def create_agent(self, owner: DemoDeveloper, did_method: str, card: dict[str, Any]) -> DemoAgent:
         """Onboard an agent in two steps and log it in."""

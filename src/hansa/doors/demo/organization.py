@@ -1,4 +1,4 @@
-"""An organization of the demo: a budget of its treasury, and work that it offers and an agent of a stranger does."""
+"""An organization of the demo: a budget of its treasury, work that it offers and an agent of a stranger does, and a payment of two owners."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
@@ -7,11 +7,12 @@ from uuid import uuid4
 
 import msgspec
 
-from hansa.doors.demo.client import DemoAgent, DemoDeveloper, DemoFailed
+from hansa.doors.demo.client import DemoAgent, DemoFailed
 from hansa.doors.demo.contract import Parties
 from hansa.doors.demo.market import Tally
-from hansa.doors.demo.paid_call import PATIENT, registry_of
+from hansa.doors.demo.paid_call import registry_of
 from hansa.doors.demo.removal import FEE_RATE_MAX, TRANSFERS_MAX, UNIT
+from hansa.doors.demo.second_owner import SecondOwner, lift_rules, pay_together, registry_of_developer
 from hansa_client import AsyncRegistry, Refusal
 from hansa_client.records.contracts import Deliverable
 from hansa_client.records.treasury import TreasuryBudget
@@ -30,17 +31,15 @@ class DemoOrganization(msgspec.Struct, frozen=True):
 
     slug: str
     founder: DemoAgent
-
-
-def registry_of_developer(url: str, developer: DemoDeveloper) -> AsyncRegistry:
-    """The registry as this developer uses it."""
-    return AsyncRegistry(url, developer=developer.tokens, retries=PATIENT)
+    second: SecondOwner | None
 
 
 async def work_for_an_organization(
-    parties: Parties, others: list[DemoAgent], tally: Tally
+    parties: Parties, others: list[DemoAgent], tally: Tally, second: SecondOwner | None
 ) -> DemoOrganization:
     """The contractor's developer founds it; the provider wins its work against a bid of each of the others.
+
+    Then a payment needs the approval of a second owner, whose agents are related to the organization from then on.
 
     Raises: DemoFailed, HansaError.
     """
@@ -59,8 +58,12 @@ async def work_for_an_organization(
         )
         await _pay_within_a_budget(owning, slug, parties)
         await _offer_work(owning, slug, parties, others)
+        if second is None:
+            parties.screen.line("no second owner: the mail with the invitation is not the demo's to read")
+        else:
+            await pay_together(owning, slug, parties, second)
         await _count(owning, slug, parties, tally)
-    return DemoOrganization(slug, founder)
+    return DemoOrganization(slug, founder, second)
 
 
 async def _pay_within_a_budget(owning: AsyncRegistry, slug: str, parties: Parties) -> None:
@@ -105,7 +108,7 @@ async def _offer_work(owning: AsyncRegistry, slug: str, parties: Parties, others
     number = awarded.result.contract_id
     async with registry_of(parties.url, parties.provider) as working:
         await working.contracts.submit(number, Deliverable(sha256=sha256(b"catalogue").hexdigest()))
-    done = await owning.treasury(slug).approve_contract(number)
+    done = await owning.treasury(slug).contracts.approve(number)
     if (done.status, done.amount_paid) != ("COMPLETED", PRICE):
         raise DemoFailed(f"the contract of the work is {done.status} with {done.amount_paid} of {PRICE} paid")
     parties.screen.line(
@@ -137,6 +140,8 @@ async def end_organization(url: str, made: DemoOrganization) -> None:
     """Return what the treasury holds to the founder's agent and delete the organization. Raises: DemoFailed, HansaError."""
     async with registry_of_developer(url, made.founder.owner) as owning:
         treasury = owning.treasury(made.slug)
+        if made.second is not None:
+            await lift_rules(url, made.slug, owning, made.second)
         for _ in range(TRANSFERS_MAX):
             left = (await treasury.read()).balances.liquid
             if left == 0:

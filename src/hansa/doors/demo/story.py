@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -29,6 +30,7 @@ from hansa.doors.demo.organization import DemoOrganization, end_organization, wo
 from hansa.doors.demo.paid_call import PATIENT, THROUGH_TOOLS, Caller, pay_for_a_call, registry_of
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
+from hansa.doors.demo.second_owner import SecondOwner
 from hansa.doors.demo.temporary_registry import Administrator, temporary_registry
 from hansa.doors.verification.cards import cause_of
 from hansa_client import AsyncRegistry, HansaError
@@ -58,13 +60,15 @@ class Options(msgspec.Struct, frozen=True):
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
     With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
     filed, because none would be decided; a registry of the demo's own has one. `listener` is the place of the paid service: the
-    AI client buys from it only if the registry may call that address.
+    AI client buys from it only if the registry may call that address. `mails` is the directory in which the registry writes mails:
+    without it the organization has one owner.
     """
 
     confirm: Confirm | None = None
     removes: bool = False
     administrator: Administrator | None = None
     listener: socket.socket | None = None
+    mails: Path | None = None
     sleep: Sleep = asyncio.sleep
 
 
@@ -81,7 +85,9 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
             console.print("starting a registry in a temporary directory")
             own = await meanwhile.enter_async_context(temporary_registry())
             url = own.url
-            options = replace(options, administrator=own.administrator, listener=own.listener)
+            options = replace(
+                options, administrator=own.administrator, listener=own.listener, mails=own.mails
+            )
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
         await meanwhile.enter_async_context(http)
@@ -215,10 +221,17 @@ class _Demo:
             await self._dispute(parties, tally)
             self._screen.step(ORGANIZATION)
             others = [one for one in agents if one.owner is not payer.owner and one is not provider]
-            self._organization = await work_for_an_organization(parties, others, tally)
+            third = next(one for one in developers if one is not payer.owner and one is not provider.owner)
+            self._organization = await work_for_an_organization(
+                parties, others, tally, self._second_owner(third)
+            )
         except (HansaError, A2AClientError) as error:
             raise DemoFailed(str(error)) from error
         return [service]
+
+    def _second_owner(self, developer: DemoDeveloper) -> SecondOwner | None:
+        mails = self._options.mails
+        return None if mails is None else SecondOwner(developer, mails, self._settled)
 
     async def _dispute(self, parties: Parties, tally: Tally) -> None:
         administrator = self._options.administrator

@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -31,11 +32,12 @@ class Administrator:
 
 
 class TemporaryRegistry(msgspec.Struct, frozen=True):
-    """Address of the registry, its administrator, and the place of a service that it may call."""
+    """Address of the registry, its administrator, the place of a service that it may call, and the directory of its mails."""
 
     url: str
     administrator: Administrator
     listener: socket.socket
+    mails: Path
 
 
 @asynccontextmanager
@@ -54,7 +56,7 @@ async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
         try:
             url = await address_of(process)
             administrator = await create_administrator(directory, environment(settings))
-            yield TemporaryRegistry(url, administrator, listener)
+            yield TemporaryRegistry(url, administrator, listener, Path(directory) / "outbox")
         finally:
             if process.returncode is None:
                 process.terminate()
