@@ -55,6 +55,14 @@ async def _complaint(stage: Any) -> FilledForm:
     return await _owners(**fields)(stage)
 
 
+async def _appointment(stage: Any) -> FilledForm:
+    """A new developer, to be an owner."""
+    appointed = await stage.registry.developer()
+    profile = await stage.registry.get("/auth/profile", headers=appointed.headers)
+    fields = {"developer_id": str(profile.json()["id"]), "reason": "The owner is lost."}
+    return await _administrators(**fields)(stage)
+
+
 async def _suspension(stage: Any) -> FilledForm:
     agent = await stage.developer.agent(name=f"Stopped in a browser {next(_numbers)}")
     return await _administrators(dids=agent.did, act="suspend", reason="For a test.")(stage)
@@ -188,6 +196,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/snapshot": _administrators(),
     f"{OFFICE}/reactors/{{name}}/retry": _administrators(),
+    f"{OFFICE}/organizations/{{organization_id}}/owners": _appointment,
     f"{OFFICE}/invites": _administrators(count="1"),
     f"{OFFICE}/invites/{{invite_id}}/revoke": _administrators(),
     f"{OFFICE}/jobs/{{job_id:int}}/{{act}}": _administrators(),

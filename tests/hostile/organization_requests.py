@@ -332,6 +332,11 @@ async def without_owners_who_can_act(stage: "Stage") -> str:
     return f"{made.json()['id']}/owners"
 
 
+async def page_of_owners(stage: "Stage") -> str:
+    """The id of such an organization."""
+    return (await without_owners_who_can_act(stage)).partition("/")[0]
+
+
 async def _body_of_appointment(stage: "Stage") -> dict[str, Any]:
     appointed = await stage.registry.developer()
     profile = await stage.registry.get("/auth/profile", headers=appointed.headers)
@@ -427,6 +432,7 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "/account/organizations/{organization_id}/agents": page_of_agents,
     "{organization_id}/owners/veto": announced,
     "{organization_id}/owners": without_owners_who_can_act,
+    "/administration/organizations/{organization_id}": page_of_owners,
     "{organization_id}": organization,
     "/organizations/{slug}": public_organization,
 }
@@ -484,6 +490,7 @@ FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
     f"{PAGE}/treasury/pay": _form_of_payment,
     f"{PAGE}/treasury/pay/check": _form_of_payment,
     f"{PAGE}/settings": _always(name="Renamed", description="", visibility="private"),
+    f"{PAGE}/owners/veto": _always(),
     f"{PAGE}/delete": _form_of_deletion,
 }
 """Fields of the forms of pages, without their key."""

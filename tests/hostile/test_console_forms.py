@@ -93,7 +93,7 @@ async def test_every_page_of_a_person_is_private(stage: Stage):
         page = ReadPage(answer.text)
         assert page.inline == [], operation
         assert [name for name in page.attributes if name == "style" or name.startswith("on")] == [], operation
-        foreign = [address for address in page.addresses if not re.match(r"/(?!/)|#", address)]
+        foreign = [address for address in page.addresses if not re.match(r"/(?!/)|[#?]", address)]
         assert foreign == [], operation
 
 

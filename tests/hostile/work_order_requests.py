@@ -193,6 +193,29 @@ async def _form_of_withdrawal(stage: "Stage") -> dict[str, str]:
     return {"bid_id": bid["bid_id"]}
 
 
+async def page_of_contract(stage: "Stage") -> str:
+    """`<organization>/contracts/<id>` of a contract of the treasury whose work is submitted."""
+    return (await _contract("approve-completion")(stage)).rpartition("/")[0]
+
+
+async def page_of_disputes(stage: "Stage") -> str:
+    """`<organization>/disputes` of an organization with a dispute, and a contract of which there is none."""
+    await dispute(stage)
+    return (await page_of_contract(stage)).partition("/")[0] + "/disputes"
+
+
+async def _form_of_dispute(stage: "Stage") -> dict[str, str]:
+    """The newest contract."""
+    newest = await stage.registry.database.read(
+        lambda tx: tx.fetchval("SELECT max(id)::text FROM commerce_contract")
+    )
+    return {**await _body_of_dispute(stage), "contract_id": newest}
+
+
+async def _form_of_approval(_: "Stage") -> dict[str, str]:
+    return {"act": "approve-completion"}
+
+
 async def _form_of_nothing(_: "Stage") -> dict[str, str]:
     return {}
 
@@ -201,7 +224,11 @@ ROOT = "/api/v1/organizations/{organization_id}"
 _ACTS = ("cancel", "request-changes", "approve-completion", "mark-failed", "dispute")
 MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     **{f"{{organization_id}}/contracts/{{contract_id}}/{act}": _contract(act) for act in _ACTS},
+    "{organization_id}/contracts/{contract_id}": page_of_contract,
+    "{organization_id}/contracts/{contract_id:int}": page_of_contract,
     "{organization_id}/disputes/{dispute_id}": dispute,
+    "{organization_id}/disputes/{dispute_id:int}": dispute,
+    "/account/organizations/{organization_id}/disputes": page_of_disputes,
     "{organization_id}/work-orders/{work_order_id}": own_order,
     "{organization_id}/work-orders": treasury_with_units,
     "{organization_id}/work/{work_order_id}": page_of_order,
@@ -219,14 +246,15 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     "POST /api/v1/work-orders/{work_order_id}/bids": _body_of_bid,
 }
 
-PAGE, BIDDING = (
-    "POST /account/organizations/{organization_id}/work",
-    "POST /account/agents/{did}/work/{work_order_id}",
-)
+ORGANIZATION = "POST /account/organizations/{organization_id}"
+PAGE, BIDDING = f"{ORGANIZATION}/work", "POST /account/agents/{did}/work/{work_order_id}"
 FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
     PAGE: _form_of_order,
     f"{PAGE}/{{work_order_id}}/award": _form_of_award,
     f"{PAGE}/{{work_order_id}}/cancel": _form_of_nothing,
+    f"{ORGANIZATION}/contracts/{{contract_id:int}}": _form_of_approval,
+    f"{ORGANIZATION}/disputes": _form_of_dispute,
+    f"{ORGANIZATION}/disputes/{{dispute_id:int}}/evidence": _body_of_evidence,
     BIDDING: _form_of_bid,
     f"{BIDDING}/withdraw": _form_of_withdrawal,
 }
