@@ -314,6 +314,11 @@ async def announced(stage: "Stage") -> str:
     return f"{organization_id}/owners/veto"
 
 
+async def page_of_members(stage: "Stage") -> str:
+    """`<organization>/members` of such an organization."""
+    return (await announced(stage)).partition("/")[0] + "/members"
+
+
 async def without_owners_who_can_act(stage: "Stage") -> str:
     """`<organization>/owners` of a new organization whose only owner is suspended."""
     owner: TestDeveloper = await stage.registry.developer()
@@ -428,6 +433,7 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/treasury/budgets/{budget_id}": budget,
     "{organization_id}/treasury/requests/{request_id}/retry": approved_request,
     "{organization_id}/treasury/requests/{request_id}": request,
+    "/account/organizations/{organization_id}/members": page_of_members,
     "/account/organizations/{organization_id}/teams": page_of_teams,
     "/account/organizations/{organization_id}/agents": page_of_agents,
     "{organization_id}/owners/veto": announced,

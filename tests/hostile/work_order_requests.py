@@ -198,6 +198,11 @@ async def page_of_contract(stage: "Stage") -> str:
     return (await _contract("approve-completion")(stage)).rpartition("/")[0]
 
 
+async def page_of_contracts(stage: "Stage") -> str:
+    """`<organization>/contracts` of an organization with such a contract."""
+    return (await page_of_contract(stage)).rpartition("/")[0]
+
+
 async def page_of_disputes(stage: "Stage") -> str:
     """`<organization>/disputes` of an organization with a dispute, and a contract of which there is none."""
     await dispute(stage)
@@ -228,6 +233,7 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{organization_id}/contracts/{contract_id:int}": page_of_contract,
     "{organization_id}/disputes/{dispute_id}": dispute,
     "{organization_id}/disputes/{dispute_id:int}": dispute,
+    "/account/organizations/{organization_id}/contracts": page_of_contracts,
     "/account/organizations/{organization_id}/disputes": page_of_disputes,
     "{organization_id}/work-orders/{work_order_id}": own_order,
     "{organization_id}/work-orders": treasury_with_units,
