@@ -31,6 +31,7 @@ CONVERSATIONS = {
     "organizations": "test_organizations.py",
     "people": "test_accounts.py",
     "reputation": "test_reputation.py",
+    "pipelines": "test_pipeline_templates.py",
     "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }

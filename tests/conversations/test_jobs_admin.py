@@ -24,6 +24,7 @@ KEPT = {
     "commerce: slashes for peers": "stakes that are to be taken",
     "federation: claim DIDs at the frame": "a message to the frame",
     "federation: read a peer": "the next reading of a peer",
+    "pipelines: runs": "all that goes on with a run",
     "health check": "the next visit of a card",
     "people: end connections of an agent": "the end of what an application may do",
     "namespace proof": "the next check of a namespace",

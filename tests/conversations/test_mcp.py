@@ -17,6 +17,7 @@ ALL = sorted(
         *("list_contracts", "read_contract", "propose_contract", "accept_contract", "submit_work"),
         *("approve_work", "request_changes", "reject_work", "cancel_contract"),
         *("file_dispute", "add_evidence", "read_dispute"),
+        *("start_run", "read_run", "resume_run", "cancel_run"),
     ]
 )
 

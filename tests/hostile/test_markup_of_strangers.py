@@ -61,6 +61,7 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
+    *("/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
 )
 OF_ORGANIZATION = (
     *("", "/members", "/teams", "/agents", "/audit", "/settings"),

@@ -20,7 +20,7 @@ from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 OF_AGENTS_AND_THEIR_OWNERS = {
     "did", "agent_did", "card_id", "approval_id", "capability_id", "contract_id", "dispute_id", "token_id", "address",
-    "transfer_id", "saga_id", "bid_id",
+    "transfer_id", "saga_id", "bid_id", "pipeline_id", "run_id",
 }  # fmt: skip
 OF_DEVELOPERS = {
     "connection_id", "key_id", "session_id", "webhook_id", "delivery_id", "organization_id", "team", "invitation_id",
@@ -31,7 +31,7 @@ OF_THE_REGISTRY = {
     "currency", "jti",
 }  # fmt: skip
 OWNED = OF_AGENTS_AND_THEIR_OWNERS | OF_DEVELOPERS | OF_THE_REGISTRY
-NOT_OWNED = {"act", "kind", "version", "event_type", "work_order_id"}
+NOT_OWNED = {"act", "kind", "version", "event_type", "work_order_id", "template_id", "step_id"}
 OF_THE_API = "/docs/operations/"
 
 LISTS_OF_PARTIES = {"GET /api/v1/contracts/agent/{agent_did}", "GET /api/v1/disputes/agent/{agent_did}"}

@@ -120,6 +120,11 @@ REFUSED_BY_RULES = {
     "POST /api/v1/federation/invitations/redeem": "an acceptance is one that another registry signed",
     "POST /api/v1/admin/federation/invitations/accept": "an invitation is one that another registry signed",
     "POST /api/v1/work-orders/{work_order_id}/bids": "a price is greater than zero and at most the amount of the order",
+    "POST /api/v1/agents/{did}/pipelines": "a message or a request; steps form a graph; amounts have a maximum; names can be seen",
+    "PUT /api/v1/agents/{did}/pipelines/{pipeline_id}": "a message or a request; steps form a graph; amounts have a maximum; names can be seen",
+    "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs/{run_id}/resume": "an amount is greater than zero and has a maximum",
+    "POST /api/v1/pipeline-templates/{template_id}/instantiate": "parameters are those of the template",
     "POST /api/v1/teg/transfers": "an amount is greater than zero and has a maximum",
 }
 

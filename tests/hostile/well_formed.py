@@ -26,7 +26,7 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT
-from tests.hostile import federation_requests, organization_requests, work_order_requests
+from tests.hostile import federation_requests, organization_requests, pipeline_requests, work_order_requests
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
 from tests.hostile.console_forms import (
     BACKUP_CODE,
@@ -201,6 +201,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{attestation_id}": "1",
         "{saga_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{currency}": "BOB",
+        "{template_id}": "translate-and-review",
         "{transfer_id}": "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f",
         "{sequence:int}": "1",
         "{tx_id:int}": "1",
@@ -665,6 +666,7 @@ async def _colleague(stage: Stage) -> str:
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **work_order_requests.MADE_ANEW,
     **organization_requests.MADE_ANEW,
+    **pipeline_requests.MADE_ANEW,
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "/jurisdiction/contracts/{contract_id}": _proved_contract,
     "{authorization_id:uuid}": _authorization_to_withdraw,
@@ -1385,7 +1387,7 @@ def _with_members(
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     **{
         operation: _with_members(make)
-        for bodies in (organization_requests.BODIES, work_order_requests.BODIES)
+        for bodies in (organization_requests.BODIES, work_order_requests.BODIES, pipeline_requests.BODIES)
         for operation, make in bodies.items()
     },
     "POST /login/code": _second_step_in_a_browser,

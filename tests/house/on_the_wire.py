@@ -132,6 +132,7 @@ _.bound_at
 _.breaker
 _.breaker_open_until
 _.buckets
+_.budget
 _.budget_id
 _.budget_left
 _.budget_remaining
@@ -254,6 +255,8 @@ _.date
 _.day
 _.days
 _.dead_at
+_.deadline_at
+_.deadline_seconds
 _.decided_at
 _.decided_by
 _.decimals
@@ -322,6 +325,7 @@ _.enrolled_at
 _.entries
 _.entry
 _.epoch
+_.equals
 _.error
 _.error_code
 _.error_description
@@ -357,6 +361,7 @@ _.failed
 _.failing
 _.failing_jobs
 _.failures
+_.fallback
 _.federation
 _.federation_base_url
 _.fee
@@ -446,6 +451,7 @@ _.index
 _.informations
 _.initial_funding_status
 _.initiator
+_.input
 _.instance
 _.intent
 _.interactions
@@ -470,6 +476,7 @@ _.is_gone
 _.is_last
 _.is_malpractice
 _.is_quarantined
+_.is_resumed
 _.is_seed
 _.is_stable
 _.is_valid
@@ -562,6 +569,7 @@ _.matched_words
 _.matures_at
 _.maturity_days
 _.max_amount
+_.max_items
 _.max_per_tx
 _.max_price
 _.max_rate_percent
@@ -580,6 +588,7 @@ _.milestones
 _.min_amount_out
 _.min_count
 _.min_interactions
+_.min_items
 _.minimum
 _.minimum_stake
 _.ml_dsa_44_key
@@ -587,9 +596,11 @@ _.mode
 _.more
 _.move
 _.mtls
+_.n
 _.name
 _.namespace_verified
 _.natives_only
+_.needs
 _.net_in_limit
 _.net_supply
 _.network
@@ -618,6 +629,7 @@ _.ok
 _.old_hash
 _.old_size
 _.older
+_.on_failure
 _.open
 _.open_until
 _.opened_at
@@ -632,6 +644,7 @@ _.origins
 _.other_count
 _.otpauth_uri
 _.out
+_.output
 _.over
 _.own
 _.owned_only
@@ -644,6 +657,7 @@ _.pagination
 _.paid
 _.paid_calls
 _.pairs
+_.parameters
 _.params
 _.parent_did
 _.parent_token_id
@@ -677,6 +691,8 @@ _.per_user
 _.period
 _.permission
 _.permissions
+_.pipeline
+_.pipeline_id
 _.pitch
 _.place
 _.plain_api_key
@@ -808,6 +824,7 @@ _.retired_at_size
 _.retry_at
 _.review_by
 _.review_days
+_.revision
 _.revocation_endpoint
 _.revocation_endpoint_auth_methods_supported
 _.revoked
@@ -829,6 +846,8 @@ _.ruled_at
 _.ruled_by
 _.rules
 _.ruling
+_.run
+_.run_id
 _.saga_id
 _.said
 _.salt
@@ -926,6 +945,7 @@ _.stats
 _.status
 _.statusChangedAt
 _.step
+_.steps
 _.stopped_at
 _.stopped_by
 _.stored
@@ -1091,6 +1111,7 @@ _.warn_below
 _.webhook_id
 _.websiteUrl
 _.well_known
+_.when
 _.why
 _.witness
 _.witnesses

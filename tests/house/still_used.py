@@ -113,6 +113,10 @@ _.get_response
 _.deadline_seconds  # transfers_reserve_record
 _.first_retry_seconds  # transfers_reserve_record
 
+# Bounds of a parameter of a template, for clients that make a form of it.
+_.max_items
+_.min_items
+
 # The one table of roundings, which a guide repeats and a test compares.
 ROUNDINGS
 

@@ -20,6 +20,7 @@ ROOMS = (
     "auditor",
     "notifications",
     "reputation",
+    "pipelines",
     "treasury",
     "commerce",
     "enforcement",

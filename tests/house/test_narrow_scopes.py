@@ -39,11 +39,19 @@ HARMLESS = {
     "plumbing_rate_limit",
 }
 
+_OF_PIPELINES = "pays nothing: the agent starts the runs, within its roles and its spend policy"
+
 # Decided for a narrow scope, with the reason.
 DECIDED = {
     "DELETE /api/v1/agents/{did}": "ends an agent whose account is empty; gives nobody a right",
     "PUT /api/v1/agents/{did}/authz": "takes rights away; a replacement that widens needs agents:secrets",
     "POST /api/v1/agents/{did}/spend-approvals/{approval_id:uuid}/deny": "denies a payment",
+    "POST /api/v1/agents/{did}/pipelines": _OF_PIPELINES,
+    "PUT /api/v1/agents/{did}/pipelines/{pipeline_id}": _OF_PIPELINES,
+    "DELETE /api/v1/agents/{did}/pipelines/{pipeline_id}": _OF_PIPELINES,
+    "POST /api/v1/pipeline-templates/{template_id}/instantiate": _OF_PIPELINES,
+    "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs/{run_id}/cancel": "ends a run",
+    "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs/{run_id}/steps/{step_id}/deny": "denies a payment",
     "POST /api/v1/auth/api-keys": "makes a key that is no broader",
     "DELETE /api/v1/auth/api-keys/{key_id}": "ends a credential",
     "DELETE /api/v1/auth/sessions/{session_id}": "ends a credential",

@@ -25,6 +25,7 @@ from .logs import AsyncLogs
 from .metrics import AsyncMetrics
 from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
+from .pipelines import AsyncPipelines
 from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
@@ -67,6 +68,7 @@ class AsyncRegistry:
         self.agents = AsyncAgents(transport, login, acting)
         self.logs = AsyncLogs(transport, login, acting)
         self.metrics = AsyncMetrics(transport, login, acting)
+        self.pipelines = AsyncPipelines(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
         self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)

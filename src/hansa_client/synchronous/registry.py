@@ -26,6 +26,7 @@ from .logs import Logs
 from .metrics import Metrics
 from .organizations import Organizations
 from .payments import Payments
+from .pipelines import Pipelines
 from .rulings import Rulings
 from .session import Session
 from .staking import Staking
@@ -68,6 +69,7 @@ class Registry:
         self.agents = Agents(transport, login, acting)
         self.logs = Logs(transport, login, acting)
         self.metrics = Metrics(transport, login, acting)
+        self.pipelines = Pipelines(transport, login, acting)
         self.organizations = Organizations(transport, login)
         self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)

@@ -50,6 +50,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "accounts",
             "agent-rights",
             "logs",
+            "pipelines",
             "organizations",
             "connect-ai-clients",
             "agent-frameworks",

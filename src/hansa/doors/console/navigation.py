@@ -163,6 +163,10 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
         ),
     ),
     ("Logs", (("/logs", "Log", READ), ("/metrics", "Metrics", READ))),
+    (
+        "Pipelines",
+        (("/pipelines", "Pipelines", READ), ("/pipelines/templates", "Templates", OPERATE)),
+    ),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
         "Rights",

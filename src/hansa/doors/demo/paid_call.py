@@ -21,6 +21,7 @@ from hansa.doors.demo.cards import echo_card
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.echo_service import EchoService, listening
 from hansa.doors.demo.market import Tally
+from hansa.doors.demo.pipeline import run_pipeline
 from hansa.doors.demo.screen import Screen
 from hansa_client import AgentCredentials, AsyncRegistry, RetryPolicy
 from hansa_client.pay import AsyncDeliveryReceipts, AsyncPayingClient
@@ -81,6 +82,8 @@ async def pay_for_a_call(caller: Caller, owner: DemoDeveloper, tally: Tally, set
                 )
                 if payment is not None:
                     await count_payment(registry, payment, caller.payer, service, tally)
+                    for paid_step in await run_pipeline(registry, caller.screen, service, PRICE):
+                        await count_payment(registry, paid_step, caller.payer, service, tally)
     return service
 
 

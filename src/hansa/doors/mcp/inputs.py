@@ -218,6 +218,34 @@ class ReadDispute(AsAgent):
     dispute_id: DisputeId
 
 
+class StartRun(Acts):
+    """A run of a pipeline of the acting agent."""
+
+    pipeline: UUID
+    input: dict[str, Any] = Field(default_factory=dict, description="Values that steps name as /input/…")
+    budget: PositiveAmount | None = Field(default=None, description="The most it spends, without fees.")
+
+
+class ReadRun(AsAgent):
+    """A run to read."""
+
+    pipeline: UUID
+    run: UUID
+
+
+class OnRun(Acts):
+    """An act on a run."""
+
+    pipeline: UUID
+    run: UUID
+
+
+class ResumeRun(OnRun):
+    """A run that goes on."""
+
+    budget: PositiveAmount | None = Field(default=None, description="The new budget in all.")
+
+
 class SearchTools(Arguments):
     """Words of a tool that is sought."""
 

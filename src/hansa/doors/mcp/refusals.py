@@ -65,7 +65,8 @@ def of_answer(answer: InnerAnswer) -> Shaped:
 def approval_required(base: str, answer: InnerAnswer) -> dict[str, Any] | None:
     """The approval that a payment waits for, with the page where its owner decides; None for another answer."""
     content = answer.content if isinstance(answer.content, dict) else {}
-    if answer.status == ACCEPTED:
+    # A run that is started is accepted as well, and waits for nobody.
+    if answer.status == ACCEPTED and "approval_id" in content:
         approval_id, expires_at = content["approval_id"], content["expires_at"]
     elif (error := content.get("error")) and error["code"] in APPROVAL_CODES:
         context = error.get("context") or {}

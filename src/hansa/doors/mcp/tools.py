@@ -16,7 +16,7 @@ from hansa.foundation.values.errors import Crashed, Refused
 from . import agreements, catalogue, inputs, spending
 from .answers import Shaped, shaped
 from .exchange import Exchange, Hints, Offered, members
-from .principals import CONTRACTS, DISPUTES, READ, WALLET_PAY, WALLET_READ
+from .principals import CONTRACTS, DISPUTES, PIPELINES, READ, WALLET_PAY, WALLET_READ
 from .refusals import approval_required, invalid, of_answer, refusal
 
 By: TypeAlias = Literal["anyone", "person", "agent"]
@@ -28,12 +28,14 @@ API = "/api/v1"
 CARD = ("name", "description", "tags", "pricing", "human_readable_id")
 CONTRACT = ("title", "terms", "acceptance_criteria", "milestones/*/title", "deliverables", "history/*/note")
 DISPUTE = ("description", "note", "evidence")
+RUN = ("/steps/*/output",)
+RUNS = f"{API}/agents/{{acting}}/pipelines/{{pipeline}}/runs"
 
 
 class Route(msgspec.Struct, frozen=True):
     """Route of a tool. Members in braces are part of the path; the others are the query of a GET, and the body otherwise.
 
-    `renamed` has the names of arguments that the route calls otherwise.
+    `{acting}` is the DID of the caller. `renamed` has the names of arguments that the route calls otherwise.
     """
 
     method: str
@@ -41,14 +43,16 @@ class Route(msgspec.Struct, frozen=True):
     by: By
     renamed: Mapping[str, str] = {}
 
-    def call_of(self, given: BaseModel) -> InnerCall:
-        """The request of these arguments."""
+    def call_of(self, given: BaseModel, caller: Developer | Agent | None = None) -> InnerCall:
+        """The request of these arguments by this caller."""
         stated = given.model_dump(mode="json", by_alias=True, exclude_none=True)
         key = stated.get("request_id")
         named = {
             self.renamed.get(name, name): value for name, value in members(stated, "as", "request_id").items()
         }
         path = self.path
+        if isinstance(caller, Agent):
+            path = path.replace("{acting}", quote(caller.did, safe=":"))
         for name in list(named):
             if f"{{{name}}}" in path:
                 path = path.replace(f"{{{name}}}", quote(str(named.pop(name)), safe=":"))
@@ -104,7 +108,7 @@ class Tool(msgspec.Struct, frozen=True):
         if not isinstance(self.does, Route):
             return await self.does(exchange, given)
         caller = await _caller_of(self.does, exchange, given)
-        answer = await exchange.ask(self.does.call_of(given), caller)
+        answer = await exchange.ask(self.does.call_of(given, caller), caller)
         if isinstance(caller, Agent):
             waiting = approval_required(exchange.runtime.settings.base_url, answer)
             if waiting is not None:
@@ -149,8 +153,8 @@ def _on_contract(name: str, model: type[inputs.Arguments], act: str, text: str, 
     return Tool(name, CONTRACTS, model, text, route, _each("", *CONTRACT), **more)
 
 
-BINDING = frozenset({"propose_contract", "accept_contract", "approve_work"})
-"""Tools of contracts that bind units or pay them."""
+BINDING = frozenset({"propose_contract", "accept_contract", "approve_work", "start_run", "resume_run"})
+"""Tools of contracts and runs that bind units or pay them."""
 
 _AGAIN = "Give request_id, so that a repeated call does it once."
 
@@ -348,6 +352,41 @@ TOOLS: dict[str, Tool] = {
             Route("GET", f"{API}/disputes/{{dispute_id}}", "agent"),
             _each("", *DISPUTE),
             reads=True,
+        ),
+        Tool(
+            "start_run",
+            PIPELINES,
+            inputs.StartRun,
+            f"Start a run of a pipeline of the acting agent. Its steps pay agents, within the budget. {_AGAIN}",
+            Route("POST", RUNS, "agent"),
+            destroys=True,
+        ),
+        Tool(
+            "read_run",
+            PIPELINES,
+            inputs.ReadRun,
+            "Read a run: status, costs, steps with their attempts and outputs.",
+            Route("GET", f"{RUNS}/{{run}}", "agent"),
+            RUN,
+            reads=True,
+        ),
+        Tool(
+            "resume_run",
+            PIPELINES,
+            inputs.ResumeRun,
+            f"Let a run go on that failed, spent its budget or lacked units; done steps stay. {_AGAIN}",
+            Route("POST", f"{RUNS}/{{run}}/resume", "agent"),
+            RUN,
+            destroys=True,
+        ),
+        Tool(
+            "cancel_run",
+            PIPELINES,
+            inputs.OnRun,
+            "Cancel a run: nothing more begins, and it ends once its open payments have ended.",
+            Route("POST", f"{RUNS}/{{run}}/cancel", "agent"),
+            RUN,
+            destroys=True,
         ),
     )
 }

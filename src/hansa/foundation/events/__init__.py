@@ -97,6 +97,7 @@ from hansa.foundation.events.organizations import (
     TreasuryRequestRejected,
 )
 from hansa.foundation.events.people import ConnectionEnded, ConnectionGranted
+from hansa.foundation.events.pipelines import PipelineRunEnded, PipelineRunStarted
 from hansa.foundation.events.reputation import (
     BondDeposited,
     BondReleased,
@@ -178,6 +179,8 @@ __all__ = [
     "OrganizationMemberRemoved",
     "OrganizationMemberRoleChanged",
     "PeerRegistryDeactivated",
+    "PipelineRunEnded",
+    "PipelineRunStarted",
     "PositionDrawn",
     "ProjectionSnapshot",
     "RegistryFederated",

@@ -48,6 +48,11 @@ def escaped(text: str) -> str:
     return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def acts(text: str) -> bool:
+    """Return whether the text has characters that act on a terminal or turn a line, which `escaped` would replace."""
+    return _ACTING.search(text) is not None
+
+
 def legible(text: str) -> str:
     """The text as it is seen, or a word for one of which nothing is."""
     return seen(text).strip() or NOTHING_TO_SEE

@@ -47,6 +47,8 @@ from hansa.foundation.events import (
     OrganizationMemberJoined,
     OrganizationMemberRemoved,
     OrganizationMemberRoleChanged,
+    PipelineRunEnded,
+    PipelineRunStarted,
     SpendApprovalRequested,
     TreasuryRequestApproved,
     TreasuryRequestCreated,
@@ -173,6 +175,8 @@ NOTICES: dict[type[Event], Notice] = {
     WorkOrderBid: Notice(WebhookEvent.WORK_ORDER_BID),
     WorkOrderAwarded: Notice(WebhookEvent.WORK_ORDER_AWARDED),
     WorkOrderClosed: Notice(WebhookEvent.WORK_ORDER_CLOSED),
+    PipelineRunStarted: Notice(WebhookEvent.PIPELINE_RUN_STARTED),
+    PipelineRunEnded: Notice(WebhookEvent.PIPELINE_RUN_ENDED),
     DeveloperSuspended: Notice(WebhookEvent.DEVELOPER_SUSPENDED),
     DeveloperReinstated: Notice(WebhookEvent.DEVELOPER_REINSTATED),
 }

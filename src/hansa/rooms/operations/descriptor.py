@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
 from hansa.rooms import catalogue
 
-from .bundles import NO_PIPELINES, PIPELINES_OF_BUNDLE
+from .bundles import PIPELINES_OF_BUNDLE
 from .deployments import DEPLOYMENT_CHECKS
 from .deployments import router as deployments_router
 from .logs import (
@@ -38,8 +38,6 @@ ROOM = Room(
     offers=(PIPELINES_OF_BUNDLE, SETTLE_TIMES),
     fills=(
         catalogue.RELEASES_OF_AGENT.filled_with(releases_of),
-        # A room of pipelines above fills the slot in place of this line.
-        PIPELINES_OF_BUNDLE.filled_with(NO_PIPELINES),
         AGENT_REFUSED.filled_with(note_refused_credential),
         catalogue.VISIT_MADE.filled_with(note_visit),
     ),

@@ -39,7 +39,7 @@ LAYERS = (
     {"operations", "organizations"},
     {"enforcement", "transfers"},
     {"commerce"},
-    {"reputation", "treasury"},
+    {"pipelines", "reputation", "treasury"},
     {"auditor", "notifications"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

@@ -4,6 +4,7 @@ from hansa.rooms.agents.spending.approvals import Approval, forget_approvals, re
 from hansa.rooms.agents.spending.errors import (
     ApprovalDecided,
     ApprovalForAnother,
+    ApprovalInBrowser,
     ApprovalsPending,
     ApprovalUnknown,
     ApprovalUnusable,
@@ -28,6 +29,7 @@ __all__ = [
     "Approval",
     "ApprovalDecided",
     "ApprovalForAnother",
+    "ApprovalInBrowser",
     "ApprovalUnknown",
     "ApprovalUnusable",
     "ApprovalsPending",

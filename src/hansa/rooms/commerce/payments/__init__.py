@@ -2,17 +2,25 @@
 
 from hansa.foundation.plumbing.jobs import JobKind, scheduled
 from hansa.rooms.commerce.payments.authorize import Authorized, AuthorizeOrder, Presented, authorize
+from hansa.rooms.commerce.payments.budget_store import (
+    PurchaseBudget,
+    find_budgets,
+    open_budget,
+    raise_budget,
+)
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service, call_tool
 from hansa.rooms.commerce.payments.ending import expire_due_tokens
 from hansa.rooms.commerce.payments.errors import (
     PayeeNotAdmitted,
     PriceNotPayable,
+    PurchaseBudgetExceeded,
     ReceiptUnknown,
     ServiceNotCallable,
     TokenExpired,
 )
-from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS
+from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, PurchaseOrder, Purchases
+from hansa.rooms.commerce.payments.purchase import ROUTE as BUY_ROUTE
 from hansa.rooms.commerce.payments.quote import effective_price
 from hansa.rooms.commerce.payments.reading import (
     list_tokens,
@@ -20,6 +28,7 @@ from hansa.rooms.commerce.payments.reading import (
     token_of_id,
     token_of_payment,
     token_of_secret,
+    tokens_of_ids,
     was_used,
 )
 from hansa.rooms.commerce.payments.receipt import signed_receipt
@@ -67,8 +76,10 @@ JOBS: tuple[JobKind, ...] = (
 )
 
 __all__ = [
+    "BUY_ROUTE",
     "JOBS",
     "OPEN",
+    "PURCHASES",
     "SETTLEMENTS",
     "TOOLS_AT_ONCE",
     "USED_FOR_PART",
@@ -80,6 +91,10 @@ __all__ = [
     "PayeeNotAdmitted",
     "Presented",
     "PriceNotPayable",
+    "PurchaseBudget",
+    "PurchaseBudgetExceeded",
+    "PurchaseOrder",
+    "Purchases",
     "ReceiptUnknown",
     "ServiceAnswer",
     "ServiceCall",
@@ -100,12 +115,15 @@ __all__ = [
     "call_tool",
     "effective_price",
     "end_by_decision",
+    "find_budgets",
     "hot_router",
     "interface_of",
     "list_tokens",
     "may_be_captured_for",
     "message_for",
     "named_tokens",
+    "open_budget",
+    "raise_budget",
     "read_answer",
     "router",
     "same_work",
@@ -117,6 +135,7 @@ __all__ = [
     "token_of_id",
     "token_of_payment",
     "token_of_secret",
+    "tokens_of_ids",
     "use_for_part",
     "was_used",
 ]

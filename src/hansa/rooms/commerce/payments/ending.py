@@ -11,11 +11,11 @@ from hansa.foundation.events import A2APaymentFailed
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Unavailable
-from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents, journal, ledger
 
-from . import rules, store
+from . import budget_store, rules, store
 from .authorize import HOLD_OWNER
 from .extensions import SETTLE, Settlement, payment_line, settled
 from .rules import Status, Token
@@ -35,6 +35,7 @@ async def end_unpaid(
         await journal.append(tx, _failed(ended, book))
     if token.hold_id is not None and await _is_open(tx, token):
         await ledger.release_hold(tx, token.hold_id, book)
+    await count_end(tx, token, ZERO)
     return ended
 
 
@@ -47,7 +48,14 @@ async def pay(tx: Tx, token: Token, book: ledger.Book, memo: str | None, *, is_p
     settlement = Settlement(token.id, book.frame, book.currency, begun=True, is_part=is_part)
     order = SETTLE.on(payment_line(token, memo), settlement)
     (result,) = await ledger.apply(tx, [order], book)
+    await count_end(tx, token, token.paid)
     return settled(token, result)
+
+
+async def count_end(tx: Tx, token: Token, paid: Minor) -> None:
+    """Count a token that ends now in the budget of its purchases, if there is one."""
+    if token.purchase_budget_id is not None:
+        await budget_store.count_end(tx, token.purchase_budget_id, token.amount, paid)
 
 
 async def _return_budget(tx: Tx, token: Token, amount: Minor, *, is_unused: bool) -> None:

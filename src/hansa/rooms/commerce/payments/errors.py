@@ -163,6 +163,15 @@ class PriceAboveMaximum(Refused):
     remedy = "Raise max_amount to the price in the context, or choose another service."
 
 
+class PurchaseBudgetExceeded(Refused):
+    """The budget of these purchases does not cover the price; nothing was authorized."""
+
+    status: ClassVar[int] = 402
+    code = "PURCHASE_BUDGET_EXCEEDED"
+    sentence = "The budget of these purchases does not cover the price."
+    remedy = "Raise the budget, or wait until an open payment has ended."
+
+
 class PriceNotPayable(Invalid):
     """The service has no price above zero in this registry's unit."""
 

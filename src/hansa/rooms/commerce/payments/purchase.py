@@ -9,9 +9,10 @@
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -29,11 +30,17 @@ from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, catalogue, ledger, transfers
 
-from . import rules, store
+from . import budget_store, rules, store
 from .authorize import Authorized, AuthorizeOrder, Presented, authorize
 from .calling import ServiceCall, call_service, call_tool
 from .ending import end_unpaid
-from .errors import AnswerUnreadable, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable
+from .errors import (
+    AnswerUnreadable,
+    PriceAboveMaximum,
+    PriceNotPayable,
+    PurchaseBudgetExceeded,
+    ServiceNotCallable,
+)
 from .quote import quote
 from .rules import Token
 from .service_call import (
@@ -66,6 +73,8 @@ class PurchaseOrder(msgspec.Struct, frozen=True):
     timeout_seconds: int
     settle_on_timeout: bool = False
     approval_id: UUID | None = None
+    budget_id: UUID | None = None
+    """Budget of purchases that counts this one."""
 
     @property
     def token_seconds(self) -> int:
@@ -86,6 +95,9 @@ class _Begun:
     interface: Interface
 
 
+OnAnswer: TypeAlias = Callable[[Tx, Token, ServiceAnswer], Awaitable[None]]
+
+
 class Purchases:
     """Buys from services in one process."""
 
@@ -100,11 +112,15 @@ class Purchases:
         request: Repeatable | None,
         capability_token: str | None,
         in_commit: InCommit | None = None,
+        *,
+        on_answer: OnAnswer | None = None,
     ) -> tuple[Purchase, bool]:
-        """Return the purchase, and whether it is a repetition; `in_commit` is called in the transaction that makes its token.
+        """Return the purchase, and whether it is a repetition.
 
-        Raises: the errors of `quote` and `authorize`, PriceAboveMaximum, PriceNotPayable, ServiceNotCallable, KeyReused,
-        KeyInProgress, ApprovalRequired, AnswerUnreadable.
+        `in_commit` is called in the transaction that makes its token, `on_answer` in the one that ends the token by the answer.
+
+        Raises: the errors of `quote` and `authorize`, PriceAboveMaximum, PriceNotPayable, PurchaseBudgetExceeded,
+        ServiceNotCallable, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
         """
         presented = Presented(capability_token, request.scope if request else None)
 
@@ -130,6 +146,8 @@ class Purchases:
             )
             if request:
                 await self._keep(tx, request, answer)
+            if on_answer is not None:
+                await on_answer(tx, token, answer)
             return token
 
         token = await self._runtime.database.transaction(ended)
@@ -171,10 +189,13 @@ class Purchases:
             reserve=True,
             approval_id=order.approval_id,
         )
+        await _require_room(tx, order.budget_id, quoted.amount)
         made = await authorize(tx, agent, payment, self._runtime.settings, presented)
         if not isinstance(made, Authorized):
             return made
-        await store.mark_bought(tx, made.token.id)
+        await store.mark_bought(tx, made.token.id, order.budget_id)
+        if order.budget_id and not await budget_store.count_open(tx, order.budget_id, made.token.amount):
+            raise PurchaseBudgetExceeded
         token_id = str(made.token.id)
         due_at = await clock.began_at(tx) + timedelta(seconds=order.timeout_seconds) + TURN + SPARE / 2
         payload = {"token_id": token_id, "settle_on_timeout": order.settle_on_timeout}
@@ -222,6 +243,14 @@ class Purchases:
         }
         sealed = self._runtime.seal.close_under(request.key, json.dumps(members).encode(), SEALED_FOR)
         await idempotency.remember(tx, _answer_of(request), b64encode(sealed).decode())
+
+
+async def _require_room(tx: Tx, budget_id: UUID | None, amount: Minor) -> None:
+    """Refuse a price that the budget does not cover before the owner is asked. Raises: PurchaseBudgetExceeded."""
+    if budget_id is not None and not (await budget_store.find_budgets(tx, [budget_id]))[budget_id].covers(
+        amount
+    ):
+        raise PurchaseBudgetExceeded
 
 
 async def end_purchase(

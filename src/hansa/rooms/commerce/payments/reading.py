@@ -24,6 +24,11 @@ async def token_of_id(tx: Tx, token_id: UUID) -> Token | None:
     return await store.find(tx, token_id)
 
 
+async def tokens_of_ids(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Token]:
+    """These tokens, whatever their status."""
+    return await store.find_many(tx, ids)
+
+
 async def token_of_secret(tx: Tx, secret: str) -> Token | None:
     """The token that this is the secret of."""
     return await store.find_by_hash(tx, fingerprint(secret))

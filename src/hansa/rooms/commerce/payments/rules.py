@@ -57,6 +57,7 @@ class Token(msgspec.Struct, frozen=True):
     `capture_amount` is the part that its payee captures, None: all of it. `fee` is the paid fee, `fixed_fee` that of a firm quote.
     `crossed`: it was paid to an agent of another registry, by the transfer of the token's id.
     `is_bought`: the registry bought with it, and settles it by the answer of the service; no agent has the token itself.
+    `purchase_budget_id`: budget of purchases that counts it.
     `is_expired` was judged by the database's clock when the row was read.
     """
 
@@ -85,6 +86,7 @@ class Token(msgspec.Struct, frozen=True):
     counts: bool | None = None
     crossed: bool = False
     is_bought: bool = False
+    purchase_budget_id: UUID | None = None
     reason: str | None = None
     ended_at: datetime | None = None
     is_expired: bool = False
@@ -204,6 +206,8 @@ def settles_plainly(token: Token, by: str, capture_amount: Minor | None) -> bool
     """Return whether a settle request with success pays the token as it is, and nothing of its caller's budget goes back."""
     if token.status not in OPEN or token.is_expired or by != token.settler:
         return False
+    if token.purchase_budget_id is not None:
+        return False
     if capture_amount is None:
         return True
     is_captured = token.capture_by == "payee" and 0 < capture_amount <= token.amount
@@ -218,7 +222,8 @@ def as_settling(token: Token) -> Token:
 def releases_plainly(token: Token, by: str) -> bool:
     """Return whether this agent may release the token as it is, and no budget goes back to the caller."""
     may_release = by in {token.caller, token.settler} and token.status == "authorized"
-    return may_release and not token.is_expired and not token.is_budgeted
+    is_counted = token.is_budgeted or token.purchase_budget_id is not None
+    return may_release and not token.is_expired and not is_counted
 
 
 def _require_settler(token: Token, by: str, *, success: bool) -> None:

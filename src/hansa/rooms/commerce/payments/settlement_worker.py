@@ -29,7 +29,7 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import federation, ledger, transfers
 
 from . import rules, store
-from .ending import end_unpaid, pay
+from .ending import count_end, end_unpaid, pay
 from .errors import TokenExpired, TokenUnknown
 from .payment_batch import PAYMENT_BATCH
 from .rules import TIMEOUT, Terms, Token
@@ -286,5 +286,7 @@ async def end_by_decision(tx: Tx, decision: transfers.CrossingDecision, settings
         return
     if decision.tx_id is not None:
         await store.settle_paid_across(tx, token.id, decision.tx_id, book)
+        if token.status in {*rules.OPEN, "settling"}:
+            await count_end(tx, token, token.paid)
     elif token.status == "settling":
         await end_unpaid(tx, token, "failed", book, rules.reason_of(decision.code or ""))

@@ -22,7 +22,7 @@ from .rules import SETTLING_SECONDS, UNUSED_MAX, CaptureBy, Status, Token
 COLUMNS = """
 t.id, t.caller, t.payee, t.amount, t.status, t.capture_by, t.is_reserved, t.hold_id, t.fixed_fee, t.contract_id, t.resource,
 t.request_digest, t.is_counted, t.capability_id, t.grant_id, t.use_id, t.task_id, t.capture_amount, t.tx_id, t.fee,
-t.counts, t.crossed, t.is_bought, t.reason, t.created_at, t.expires_at, t.ended_at
+t.counts, t.crossed, t.is_bought, t.purchase_budget_id, t.reason, t.created_at, t.expires_at, t.ended_at
 """
 
 _NOW_EXPIRED = "clock_timestamp() > t.expires_at AS is_expired"
@@ -222,9 +222,13 @@ async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
     await tx.execute("UPDATE commerce_payment_token SET hold_id = $2 WHERE id = $1", token_id, hold_id)
 
 
-async def mark_bought(tx: Tx, token_id: UUID) -> None:
-    """Note that the registry settles a token, by the answer to its purchase."""
-    await tx.execute("UPDATE commerce_payment_token SET is_bought = true WHERE id = $1", token_id)
+async def mark_bought(tx: Tx, token_id: UUID, budget_id: UUID | None) -> None:
+    """Note that the registry settles a token, by the answer to its purchase, and the budget that counts it."""
+    await tx.execute(
+        "UPDATE commerce_payment_token SET is_bought = true, purchase_budget_id = $2 WHERE id = $1",
+        token_id,
+        budget_id,
+    )
 
 
 async def find(tx: Tx, token_id: UUID) -> Token | None:

@@ -70,6 +70,8 @@ class WebhookEvent(StrEnum):
     WORK_ORDER_BID = "work_order.bid"
     WORK_ORDER_AWARDED = "work_order.awarded"
     WORK_ORDER_CLOSED = "work_order.closed"
+    PIPELINE_RUN_STARTED = "pipeline_run.started"
+    PIPELINE_RUN_ENDED = "pipeline_run.ended"
     PAYMENT_SETTLED = "payment.settled"
     PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     TREASURY_REQUEST_CREATED = "treasury.request_created"

@@ -21,15 +21,4 @@ class PipelinesOfBundle(msgspec.Struct, frozen=True):
     """
 
 
-async def _none(_tx: Tx, _did: str) -> list[dict[str, Any]]:
-    return []
-
-
-async def _left_out(_tx: Tx, _did: str, definitions: Sequence[Any]) -> list[str]:
-    return [f"{len(definitions)} pipelines were left out."] if definitions else []
-
-
-NO_PIPELINES = PipelinesOfBundle(_none, _left_out)
-"""Value of the slot in a registry without pipelines."""
-
 PIPELINES_OF_BUNDLE: Slot[PipelinesOfBundle] = Slot("operations: pipelines of a bundle")
