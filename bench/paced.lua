@@ -1,6 +1,6 @@
--- Transfers or pages at a fixed rate, whatever the service does: each thread has one connection and a request that is due every so many
+-- Transfers, pages or entries of logs at a fixed rate, whatever the service does: each thread has one connection and a request that is due every so many
 -- milliseconds. A request waits until it is due; one that is late, since the one before took longer, counts from when it was due.
--- Arguments: "transfer" or "page", the file of callers or of paths, milliseconds between requests of one thread, name of the round.
+-- Arguments: "transfer", "page" or "log" (100 entries), the file of callers or of paths, milliseconds between requests of one thread, name of the round.
 local ffi = require("ffi")
 ffi.cdef [[
   typedef struct { long seconds; long nanoseconds; } moment;
@@ -52,10 +52,22 @@ local function page()
   return wrk.format("GET", lines[math.random(#lines)], { ["Accept"] = "text/html", ["Accept-Encoding"] = "gzip" })
 end
 
+local function log()
+  local entries = {}
+  for place = 1, 100 do
+    entries[place] = string.format('{"level":"INFO","message":"Request %d-%d-%d was answered","log_metadata":{"place":%d}}', id, sent, place, place)
+  end
+  local token, did = lines[(sent * 4 + id) % #lines + 1]:match("(%S+) (%S+)")
+  return wrk.format("POST", "/api/v1/agents/" .. did .. "/logs", {
+    ["Authorization"] = "Bearer " .. token, ["Content-Type"] = "application/json"
+  }, '{"entries":[' .. table.concat(entries, ",") .. "]}")
+end
+
 function request()
   sent = sent + 1
   counted_from = math.min(now(), due)
   due = due + interval
+  if kind == "log" then return log() end
   return kind == "transfer" and transfer() or page()
 end
 

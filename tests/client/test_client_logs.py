@@ -105,6 +105,32 @@ async def test_a_log_is_followed_beyond_an_outage_that_is_named_once(
     assert printed.err.endswith("Trying again.\n")
 
 
+async def test_entries_that_are_followed_are_harmless_on_a_terminal(
+    registry: TestRegistry,
+    address: str,
+    faults: Faults,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    agent = await registry.agent()
+    path = f"/api/v1/agents/{agent.did}/logs"
+    body = {"entries": [{**entry(HOSTILE, "ERROR"), "log_metadata": {HOSTILE: HOSTILE}}, entry("Last")]}
+    await registry.post(f"/agents/{agent.did}/logs", json=body, headers=agent.headers)
+    monkeypatch.setattr(logs_command, "POLL_SECONDS", 0.0)
+    for as_json in (False, True):
+        faults.next(path, "", "403")
+
+        def follow(as_json: bool = as_json) -> None:
+            with registry_of(agent, address, faults) as client:
+                follow_log(client, None, level=None, text=None, as_json=as_json)
+
+        with pytest.raises(Forbidden):
+            await asyncio.to_thread(follow)
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 2
+        assert all(character.isprintable() for line in lines for character in line)
+
+
 async def test_the_command_prints_entries_that_are_harmless_on_a_terminal(
     address: str, registry: TestRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

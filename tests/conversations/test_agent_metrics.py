@@ -108,8 +108,9 @@ async def test_a_failed_payment_counts_for_both_parties(payments):
 async def test_requests_of_the_agent_and_their_errors_are_counted(registry, owner, agent):
     await write_noted(registry.runtime)
     before = await totals(owner, agent)
-    for path in ("/teg/balance", "/teg/balance", "/agent-metrics/did:web:other"):
+    for path in ("/teg/balance", "/agent-metrics/did:web:other"):
         await registry.get(path, headers=agent.headers)
+    await agent.transfer(await registry.agent(), "1")
     await counted(registry)
     after = await totals(owner, agent)
     assert after["api_requests"] - before["api_requests"] == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hansa.foundation.values.secret_forms import KINDS, without_secrets
-from hansa.rooms.operations.logs.rules import new_entry
+from hansa.rooms.operations.logs import NOTES, Note, new_entry, write_notes
 from tests.hostile import test_secret_canaries as canaries
 from tests.registry import StartRegistry
 
@@ -77,9 +77,16 @@ async def test_secrets_that_a_registry_made_are_not_stored(start_registry: Start
         entry = {"level": "INFO", "message": f"{name}: {secret}", "log_metadata": {secret: [secret]}}
         written = await registry.post(path, json=entry, headers=headers)
         assert written.status_code == 201, written.text
+    did = path.split("/")[2]
+    for name, secret in formed.items():
+        NOTES.of(registry.runtime).note(did, Note("WARN", f"{name} was refused.", secret), {"sent": secret})
+        NOTES.of(registry.runtime).note(secret, Note("WARN", "Refused.", secret))
+    await write_notes(registry.runtime)
     stored = (await registry.get(path, params={"limit": 500}, headers=headers)).text
     rows = await registry.database.read(
         lambda tx: tx.fetchval("SELECT string_agg(e::text, ' ') FROM operations_log_entry e")
     )
     assert [name for name, secret in formed.items() if secret in stored or secret in rows] == []
-    assert stored.count("[redacted:") >= 3 * len(formed)
+    assert stored.count("[redacted:") >= 5 * len(formed)
+    exposed = await registry.get(f"/agent-metrics/{did}", params={"format": "prometheus"}, headers=headers)
+    assert [name for name, secret in formed.items() if secret in exposed.text] == []
