@@ -25,7 +25,10 @@ class MetricsFiguresOut(LazyModel):
     """Figures in a time. Amounts are exact; times are within 4.5 %."""
 
     paid_calls: int = Field(description="Payments of calls that were settled, made and received.")
-    earned: str = Field(description="Units received by transfers and payments, of this registry and others.")
+    earned: str = Field(
+        description="Units received by transfers and payments, of this registry and others.",
+        examples=["12.5"],
+    )
     spent: str = Field(description="Units paid by transfers and payments, without fees.", examples=["4"])
     fees: str = Field(description="Fees that the agent paid.", examples=["0.02"])
     failed: int = Field(description="Payments of calls that failed, to be made and to be received.")
