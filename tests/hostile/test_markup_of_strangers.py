@@ -71,6 +71,7 @@ OF_ORGANIZATION = (
         "/treasury/rules",
         "/treasury/pay",
         "/treasury/budgets/new",
+        *("/contracts", "/disputes", "/disputes/new"),
         "/work",
         "/work/new",
     ),
