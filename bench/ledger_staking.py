@@ -56,5 +56,7 @@ async def _there_and_back(
     order = staking.StakeOrder(agent, amount, 0)
     await runtime.database.transaction(lambda tx: staking.stake(tx, order, policy, book))
     await runtime.database.transaction(
-        lambda tx: staking.unstake(tx, staking.UnstakeOrder(agent, amount), book)
+        lambda tx: staking.unstake(
+            tx, staking.UnstakeOrder(agent, amount), book, ledger.STAKE_PINS.of(runtime)
+        )
     )

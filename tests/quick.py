@@ -24,6 +24,7 @@ CONVERSATIONS = {
     "commerce": "test_payment_settlement.py",
     "enforcement": "test_suspension.py",
     "federation": "test_peers.py",
+    "governance": "test_governance.py",
     "journal": "test_own_events.py",
     "ledger": "test_statements.py",
     "notifications": "test_webhooks.py",

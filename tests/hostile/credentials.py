@@ -47,7 +47,7 @@ async def every_credential(stage: Stage) -> Credentials:
     elsewhere, staker = await other.agent(name="Elsewhere"), await owner.agent(name="Staker")
     for agent in (stage.agent, elsewhere, staker, powerless):
         await let_it_stake(stage, agent)
-    await _act(registry, "UPDATE agents_agent SET roles = '{staker}' WHERE did = $1", staker.did)
+    await _act(registry, "UPDATE agents_agent SET roles = '{staker,governor}' WHERE did = $1", staker.did)
     await _act(registry, "UPDATE agents_agent SET roles = '{}' WHERE did = $1", powerless.did)
     # All of them hold something and are counted from then on.
     await registry.database.transaction(auditor.audit, one_snapshot=True)

@@ -228,7 +228,7 @@ def spoiled_bodies(
 def _right_credential(entrance: Entrance, credentials: Credentials) -> dict[str, str]:
     (who,) = entrance.callers
     # Who lacks the permission is refused before the body is looked at.
-    if "staking.manage" in who:
+    if "staking.manage" in who or "governance." in who:
         return dict(credentials.headers["staker"])
     if who.startswith("developer holding"):
         return dict(credentials.headers["administrator"])

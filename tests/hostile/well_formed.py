@@ -26,7 +26,13 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT
-from tests.hostile import federation_requests, organization_requests, pipeline_requests, work_order_requests
+from tests.hostile import (
+    federation_requests,
+    governance_requests,
+    organization_requests,
+    pipeline_requests,
+    work_order_requests,
+)
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
 from tests.hostile.console_forms import (
     BACKUP_CODE,
@@ -665,6 +671,7 @@ async def _colleague(stage: Stage) -> str:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **work_order_requests.MADE_ANEW,
+    **governance_requests.MADE_ANEW,
     **organization_requests.MADE_ANEW,
     **pipeline_requests.MADE_ANEW,
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
@@ -1387,7 +1394,12 @@ def _with_members(
 _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     **{
         operation: _with_members(make)
-        for bodies in (organization_requests.BODIES, work_order_requests.BODIES, pipeline_requests.BODIES)
+        for bodies in (
+            organization_requests.BODIES,
+            work_order_requests.BODIES,
+            pipeline_requests.BODIES,
+            governance_requests.BODIES,
+        )
         for operation, make in bodies.items()
     },
     "POST /login/code": _second_step_in_a_browser,

@@ -22,6 +22,7 @@ ROOMS = (
     "reputation",
     "pipelines",
     "treasury",
+    "governance",
     "commerce",
     "enforcement",
     "transfers",

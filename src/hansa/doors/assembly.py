@@ -9,6 +9,7 @@ from hansa.rooms import (
     commerce,
     enforcement,
     federation,
+    governance,
     journal,
     ledger,
     notifications,
@@ -38,6 +39,7 @@ ASSEMBLY = Assembly(
         pipelines.ROOM,
         treasury.ROOM,
         reputation.ROOM,
+        governance.ROOM,
         notifications.ROOM,
         auditor.ROOM,
     )

@@ -41,6 +41,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "swap-currencies",
             "bridge",
             "staking",
+            "governance",
         ),
     ),
     ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),

@@ -10,9 +10,6 @@ RECORDED_FROM_BOTH_SIDES = frozenset({"BalanceCorrected", "DisputeCompensationMi
 NOT_EMITTED_YET = frozenset(
     {
         "BalanceCorrected",
-        "ProposalCreated",
-        "ProposalTallied",
         "RewardsAutoCompounded",
-        "VoteCast",
     }
 )

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import audit_checked, audit_status, supply_delta
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import journal, ledger, treasury
+from hansa.rooms import governance, journal, ledger, treasury
 
 from . import rules, store
 from .attestations import (
@@ -182,11 +182,16 @@ async def _check(
     escrows = await ledger.escrow_gaps(tx)
     requests = await treasury.request_gaps(tx, reached.checkpoint.compared.to_tx)
     orders = await treasury.work_order_gaps(tx)
+    votes = await governance.vote_gaps(
+        tx, is_whole=reached.checkpoint.compared.to_tx == 0, most=store.FINDINGS_MAX
+    )
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
         "per_user": rules.BREACH if accounts else rules.SOUND,
-        "staked_guard": rules.staked_guard([gap.staked - gap.in_positions for gap in stakes]),
+        "staked_guard": (
+            rules.BREACH if votes else rules.staked_guard([gap.staked - gap.in_positions for gap in stakes])
+        ),
         "escrow": rules.BREACH if escrows or orders else rules.SOUND,
         # A payment of an organization without its request is a transaction that nobody asked for.
         "transactions": rules.BREACH if strays or requests else rules.SOUND,
@@ -197,6 +202,7 @@ async def _check(
         "escrows": [f"{gap.did} {gap.escrow - gap.in_holds:+d}" for gap in escrows[: store.FINDINGS_MAX]],
         "work_orders": [f"{gap.work_order_id} {gap.hold_id}" for gap in orders[: store.FINDINGS_MAX]],
         "transactions": [str(tx_id) for tx_id in strays],
+        "votes": votes,
         "requests": requests[: store.FINDINGS_MAX],
     }
     return checks, findings

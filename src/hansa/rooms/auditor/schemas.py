@@ -21,7 +21,8 @@ class SupplyChecks(LazyModel):
         description="OK or BREACH: every balance equals the value recomputed from the event log, at the last cycle."
     )
     staked_guard: str | None = Field(
-        description="OK, MISMATCH or BREACH: staked balances equal the active positions, at the last cycle."
+        description="OK, MISMATCH or BREACH: staked balances equal the active positions and cover the votes that pin them, and the sums of"
+        " proposals are those of their votes, at the last cycle."
     )
     escrow: str | None = Field(
         description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders belong to open ones, at the last"

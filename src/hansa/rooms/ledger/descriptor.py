@@ -13,6 +13,7 @@ from hansa.rooms import journal
 from .history import count_of_account, held_balances, keys_of_account
 from .holds import HAS_OVERDUE, free_overdue_holds
 from .routes import router
+from .staking import STAKE_PINS
 
 ROOM = Room(
     name="ledger",
@@ -30,6 +31,7 @@ ROOM = Room(
         }
     ),
     metrics=(batch_seconds, batch_size, postings_total, transfers_waiting),
+    offers=(STAKE_PINS,),
     fills=(
         journal.LEDGER_READINGS.filled_with(
             journal.LedgerReadings(

@@ -31,7 +31,10 @@ class Pair:
 
     def unstake(self, amount: str) -> UseCase:
         order = staking.UnstakeOrder(self.did, parse_amount(amount))
-        return lambda tx: staking.unstake(tx, order, self.book)
+        return lambda tx: staking.unstake(tx, order, self.book, self.unpinned)
+
+    async def unpinned(self, _: Tx, __: str, ___: int) -> None:
+        """No vote pins the stake."""
 
     def claim(self) -> UseCase:
         return lambda tx: staking.claim_rewards(tx, self.did, POLICY, self.book)

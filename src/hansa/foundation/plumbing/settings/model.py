@@ -137,8 +137,12 @@ class Settings(FederationSettings, BaseSettings):
     teg_cross_frame_backend: Literal["sync", "async"] = "sync"
     staking_enabled: bool = True
     staking_rewards_enabled: bool = False
-    # Settings of the operator contract, without effect until governance and attestations with proofs exist.
     governance_weight_mode: Literal["off", "lock"] = "lock"
+    governance_stake_age_hours: int = Field(default=24, ge=1, le=720)
+    governance_proposal_min: Decimals = "100"
+    governance_min_hours: int = Field(default=72, ge=1, le=720)
+    governance_quorum_percent: int = Field(default=20, ge=1, le=100)
+    # Setting of the operator contract, without effect until attestations with proofs exist.
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"

@@ -40,6 +40,7 @@ LAYERS = (
     {"enforcement", "transfers"},
     {"commerce"},
     {"pipelines", "reputation", "treasury"},
+    {"governance"},
     {"auditor", "notifications"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

@@ -6,10 +6,12 @@ from hansa.rooms.ledger.staking.errors import (
     PositionUnknown,
     RewardsDisabled,
     StakeBelowMinimum,
+    StakePinned,
     StakingDisabled,
     TooManyPositions,
 )
 from hansa.rooms.ledger.staking.figures import Holdings, Stats
+from hansa.rooms.ledger.staking.pins import STAKE_PINS, PinnedUntil
 from hansa.rooms.ledger.staking.policy import StakingPolicy
 from hansa.rooms.ledger.staking.positions import (
     Claim,
@@ -24,17 +26,28 @@ from hansa.rooms.ledger.staking.positions import (
 from hansa.rooms.ledger.staking.reading import read_holdings, read_positions, read_stakes, stake_gaps
 from hansa.rooms.ledger.staking.routes import router
 from hansa.rooms.ledger.staking.rules import Position
+from hansa.rooms.ledger.staking.stakes_then import (
+    Stake,
+    active_stake,
+    lock_stakes,
+    staked_then,
+    units_of_agents,
+)
 
 __all__ = [
+    "STAKE_PINS",
     "Claim",
     "Holdings",
     "InsufficientUnlockedStake",
+    "PinnedUntil",
     "Position",
     "PositionLocked",
     "PositionUnknown",
     "RewardsDisabled",
+    "Stake",
     "StakeBelowMinimum",
     "StakeOrder",
+    "StakePinned",
     "StakeReceipt",
     "StakingDisabled",
     "StakingPolicy",
@@ -42,12 +55,16 @@ __all__ = [
     "TooManyPositions",
     "UnstakeOrder",
     "UnstakeReceipt",
+    "active_stake",
     "claim_rewards",
+    "lock_stakes",
     "read_holdings",
     "read_positions",
     "read_stakes",
     "router",
     "stake",
     "stake_gaps",
+    "staked_then",
+    "units_of_agents",
     "unstake",
 ]

@@ -50,3 +50,11 @@ class PositionUnknown(NotFound):
 
     code = "POSITION_UNKNOWN"
     sentence = "This agent has no position with this id."
+
+
+class StakePinned(Forbidden):
+    """Votes on open proposals pin more than what would stay staked."""
+
+    code = "STAKE_PINNED"
+    sentence = "Votes on open proposals pin more than what would stay staked."
+    remedy = "Release less, or wait until `until`, when the last of these proposals ends."

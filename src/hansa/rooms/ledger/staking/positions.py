@@ -20,6 +20,8 @@ from hansa.rooms.ledger.rules import Account, require_active
 from hansa.rooms.ledger.store import lock_accounts
 
 from . import rules, store
+from .errors import StakePinned
+from .pins import PinnedUntil
 from .policy import StakingPolicy
 
 
@@ -88,10 +90,10 @@ class UnstakeReceipt(msgspec.Struct, frozen=True):
     recorded_at: datetime
 
 
-async def unstake(tx: Tx, order: UnstakeOrder, book: Book) -> UnstakeReceipt:
+async def unstake(tx: Tx, order: UnstakeOrder, book: Book, pinned_until: PinnedUntil) -> UnstakeReceipt:
     """Release units; rewards earned so far stay due.
 
-    Raises: AccountUnknown, AccountSuspended, PositionUnknown, PositionLocked, InsufficientUnlockedStake.
+    Raises: AccountUnknown, AccountSuspended, PositionUnknown, PositionLocked, InsufficientUnlockedStake, StakePinned.
     """
     account = await lock_own(tx, order.agent)
     draws = await _decide(tx, account.id, order)
@@ -101,6 +103,8 @@ async def unstake(tx: Tx, order: UnstakeOrder, book: Book) -> UnstakeReceipt:
     (result,) = await apply(tx, [orders.unstake(order.agent, order.amount, only)], book)
     assert result.tx_id is not None
     assert result.credited is not None
+    if (until := await pinned_until(tx, order.agent, result.balance)) is not None:
+        raise StakePinned(context={"until": until.isoformat()})
     unstaked = TokensUnstaked(
         tx_id=result.tx_id,
         account=order.agent,

@@ -24,6 +24,7 @@ from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, InsufficientBalance
 
 from . import errors, rules
+from .pins import STAKE_PINS, PinnedUntil
 from .policy import StakingPolicy
 from .positions import claim_rewards, stake, unstake
 from .reading import read_global_totals, read_history, read_holdings, read_positions, read_stats
@@ -60,6 +61,7 @@ async def _book_of(settings: Config) -> Book:
 
 Policy = Annotated[StakingPolicy, Depends(_policy_of)]
 BookOfHere = Annotated[Book, Depends(_book_of)]
+Pins = Annotated[PinnedUntil, Depends(STAKE_PINS.given)]
 StakingAgent = Annotated[Agent, agent_holding("staking.manage")]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
@@ -111,6 +113,7 @@ async def stake_units(
         AccountSuspended,
         errors.InsufficientUnlockedStake,
         errors.PositionLocked,
+        errors.StakePinned,
         errors.PositionUnknown,
         AccountUnknown,
         Invalid,
@@ -126,6 +129,7 @@ async def unstake_units(
     book: BookOfHere,
     db: Db,
     *,
+    pins: Pins,
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
@@ -134,7 +138,7 @@ async def unstake_units(
     order = body.order_by(agent.did)
 
     async def unstaked(tx: Tx) -> UnstakeOut:
-        return UnstakeOut.of_result(await unstake(tx, order, book), agent.did, book.currency)
+        return UnstakeOut.of_result(await unstake(tx, order, book, pins), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/unstake", key, body), unstaked)
 

@@ -110,8 +110,14 @@ def developer_or_agent_permitted(scope: str, permission: str) -> Any:
     return Depends(developer_with_scope_or_permitted_agent)
 
 
-def agent_holding(permission: str, *, or_capability: bool = False, is_compared: bool = False) -> Any:
-    """A dependency: the agent asking, which holds `permission` where roles are enforced.
+def agent_holding(
+    permission: str,
+    *,
+    or_permission: str | None = None,
+    or_capability: bool = False,
+    is_compared: bool = False,
+) -> Any:
+    """A dependency: the agent asking, which holds `permission`, or the other one that is named, where roles are enforced.
 
     With `or_capability` an agent that shows a capability passes: the payment's own check judges both. With `is_compared` it is
     a `ComparedAgent`.
@@ -123,7 +129,8 @@ def agent_holding(permission: str, *, or_capability: bool = False, is_compared: 
         request: Request,
         agent: Annotated[Agent, Depends(compared_agent_caller if is_compared else agent_caller)],
     ) -> Agent:
-        return _permitted(request, agent, permission, or_capability=or_capability)
+        held = or_permission if or_permission in agent.permissions else permission
+        return _permitted(request, agent, held, or_capability=or_capability)
 
     agent_with_permission.permission = permission  # type: ignore[attr-defined]
     return Depends(agent_with_permission)

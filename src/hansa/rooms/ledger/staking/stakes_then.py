@@ -1,0 +1,80 @@
+"""Stakes as of a past moment: of agents whose accounts are locked, and of all together.
+
+Only a stake and a release change the staked balance, and postings are final: the balance then is the one after the last of them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import Minor
+from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown
+from hansa.rooms.ledger.store import lock_accounts
+
+_STAKES = """
+SELECT a.staked AS now, coalesce(newest.balance_after, 0) AS then
+FROM unnest($1::bigint[], $2::timestamptz[]) WITH ORDINALITY AS wanted (account_id, at, place)
+JOIN ledger_account a ON a.id = wanted.account_id
+LEFT JOIN LATERAL (
+  SELECT p.balance_after FROM ledger_transaction t
+  JOIN ledger_posting p ON p.account_id = wanted.account_id AND p.tx_id = t.id AND p.bucket = 'staked'
+  WHERE t.payee_id = wanted.account_id AND t.tx_type IN ('stake', 'unstake', 'reward') AND t.recorded_at <= wanted.at
+  ORDER BY t.id DESC LIMIT 1
+) newest ON true
+ORDER BY wanted.place
+"""
+
+# Positions have what is staked now; the transactions since have what changed.
+_ALL = """
+SELECT (SELECT coalesce(sum(remaining), 0) FROM ledger_stake_position WHERE remaining > 0)
+  - (SELECT coalesce(sum(CASE tx_type WHEN 'stake' THEN amount ELSE -amount END), 0) FROM ledger_transaction
+    WHERE tx_type IN ('stake', 'unstake') AND recorded_at > $1)
+"""
+
+_UNITS = (
+    "SELECT coalesce(sum(liquid) + sum(staked) + sum(escrow), 0) FROM ledger_account WHERE kind = 'agent'"
+)
+
+
+class Stake(msgspec.Struct, frozen=True):
+    """Staked balance of a locked account now and at a past moment, in minor units."""
+
+    is_active: bool
+    now: Minor
+    then: Minor
+
+    @property
+    def lasting(self) -> Minor:
+        """Return the lesser of the two."""
+        return min(self.now, self.then)
+
+
+async def lock_stakes(tx: Tx, wanted: Sequence[tuple[str, datetime]]) -> list[Stake | None]:
+    """Lock the accounts of these agents in id order, and return the stake of each as of its moment; None for an unknown DID."""
+    accounts = await lock_accounts(tx, [did for did, _ in wanted])
+    known = [(accounts[did], at) for did, at in wanted if did in accounts]
+    # A statement of its own after the locks: it must see what a rival committed.
+    rows = await tx.fetch(_STAKES, [account.id for account, _ in known], [at for _, at in known])
+    stakes = iter([Stake(account.is_active, **row) for (account, _), row in zip(known, rows, strict=True)])
+    return [next(stakes) if did in accounts else None for did, _ in wanted]
+
+
+def active_stake(stake: Stake | None) -> Stake:
+    """The stake of an account that takes part. Raises: AccountUnknown, AccountSuspended."""
+    if stake is None:
+        raise AccountUnknown
+    if not stake.is_active:
+        raise AccountSuspended
+    return stake
+
+
+async def staked_then(tx: Tx, at: datetime) -> Minor:
+    """The units of all agents that were staked at this moment."""
+    return Minor(int(await tx.fetchval(_ALL, at)))
+
+
+async def units_of_agents(tx: Tx) -> Minor:
+    """All units in the accounts of agents: liquid, staked and in escrow."""
+    return Minor(int(await tx.fetchval(_UNITS)))

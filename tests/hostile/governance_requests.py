@@ -1,0 +1,55 @@
+"""Proposals of an agent that may vote, and the bodies of requests to governance."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.hostile.well_formed import Stage
+
+# The newest agent that may propose has made it, or nobody who is there.
+_PROPOSE = """
+INSERT INTO governance_proposal (proposer_did, owner, kind, title, description, created_at, snapshot_at, ends_at,
+  eligible_weight, quorum_weight)
+SELECT coalesce((SELECT did FROM agents_agent WHERE 'governor' = ANY (roles) ORDER BY id DESC LIMIT 1), 'did:none'),
+  'developer:0', 'signal', 'Staged', 'Staged.', at, at, at + interval '1 hour', 0, 0
+FROM clock_timestamp() at RETURNING id
+"""
+
+
+async def _open(stage: "Stage") -> str:
+    """The id of an open proposal."""
+    proposal_id: int = await stage.registry.database.transaction(lambda tx: tx.fetchval(_PROPOSE))
+    return str(proposal_id)
+
+
+async def _ended(stage: "Stage") -> str:
+    """`<id>/tally` of a proposal whose time has ended."""
+    number = await _open(stage)
+    await stage.registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE governance_proposal SET created_at = created_at - interval '2 hours',"
+            " snapshot_at = snapshot_at - interval '2 hours', ends_at = ends_at - interval '2 hours' WHERE id = $1",
+            int(number),
+        )
+    )
+    return f"{number}/tally"
+
+
+async def _body_of_proposal(_: "Stage") -> dict[str, Any]:
+    return {"title": "Staged", "description": "Staged.", "duration_seconds": 3600}
+
+
+async def _body_of_vote(_: "Stage") -> dict[str, Any]:
+    return {"vote": "for"}
+
+
+MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
+    "{proposal_id}/tally": _ended,
+    "{proposal_id}": _open,
+}
+"""Objects named by a path, the longest first."""
+
+BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
+    "POST /api/v1/governance/proposals": _body_of_proposal,
+    "POST /api/v1/governance/proposals/{proposal_id}/vote": _body_of_vote,
+}
