@@ -285,6 +285,7 @@ _.developer_suspension
 _.did
 _.did_method
 _.did_namespace
+_.diff
 _.digest
 _.digests
 _.direction
@@ -303,12 +304,14 @@ _.done_at
 _.dry_run
 _.due
 _.due_at
+_.duration_seconds
 _.earned
 _.economic
 _.edges
 _.editable
 _.editable_blocks
 _.effective_at
+_.eligible_weight
 _.email
 _.email_verification_required
 _.emit_from_registry
@@ -316,6 +319,7 @@ _.emit_from_teg
 _.enabled
 _.encircled
 _.encircled_only
+_.end_timestamp
 _.ended_at
 _.ended_because
 _.endpoints
@@ -346,6 +350,7 @@ _.evidence
 _.evidence_until
 _.exchange
 _.executes_at
+_.execution
 _.exp
 _.expires
 _.expires_at
@@ -691,6 +696,8 @@ _.per_user
 _.period
 _.permission
 _.permissions
+_.pinned
+_.pinned_until
 _.pipeline
 _.pipeline_id
 _.pitch
@@ -698,6 +705,7 @@ _.place
 _.plain_api_key
 _.plan
 _.policy
+_.policy_diff
 _.pools
 _.position
 _.position_id
@@ -717,7 +725,9 @@ _.proof
 _.proofs
 _.properties
 _.proposal
+_.proposal_id
 _.proposed
+_.proposer_did
 _.protected
 _.protocol
 _.protocol_type
@@ -736,6 +746,7 @@ _.qr_svg
 _.quarantine_reason
 _.quarantined_at
 _.query
+_.quorum_weight
 _.quote
 _.quote_id
 _.quote_token
@@ -913,6 +924,7 @@ _.slash_requested
 _.slashed_amount
 _.slippage_max
 _.slug
+_.snapshot_at
 _.soft
 _.soft_reinstate
 _.soft_suspend
@@ -1031,6 +1043,7 @@ _.total_positions
 _.total_rewards
 _.total_staked
 _.total_unstaked
+_.total_voters
 _.totals
 _.totp_code
 _.trace_id
@@ -1104,12 +1117,20 @@ _.versions
 _.visibility
 _.visual
 _.volume
+_.vote
+_.vote_in_favor
+_.voter_did
+_.votes_abstain
+_.votes_against
+_.votes_for
 _.voting_at
+_.voting_power
 _.waiting_for_me
 _.wallets
 _.warn_below
 _.webhook_id
 _.websiteUrl
+_.weight
 _.well_known
 _.when
 _.why
