@@ -24,3 +24,8 @@ def printed_seed() -> int:
     seed = int(os.environ.get("HANSA_TEST_SEED", drawn))
     print(f"HANSA_TEST_SEED={seed}")
     return seed
+
+
+def part_of(count: int) -> range:
+    """The numbers of this many histories, from HANSA_TEST_FIRST on: a run that was ended goes on with its seed."""
+    return range(int(os.environ.get("HANSA_TEST_FIRST", "0")), count)

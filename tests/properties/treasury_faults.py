@@ -9,12 +9,15 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
+from hansa.rooms.commerce.contracts import paying
 from hansa.rooms.organizations.approvals.rules import Approver, Demand, Tally, tally
+from hansa.rooms.organizations.invitations import acts as invitations
 from hansa.rooms.organizations.records import Organization, Request
 from hansa.rooms.organizations.requests import tally as tallying
 from hansa.rooms.organizations.requests.kinds import RequestKind
 from hansa.rooms.organizations.rules import Role
 from hansa.rooms.treasury import counting, store
+from hansa.rooms.treasury.payments import contracting, crossings
 from hansa.rooms.treasury.records import Limits, Outlay
 
 
@@ -69,9 +72,60 @@ def _rules_of_creation_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tallying, "demands_now", demanded)
 
 
+def _contracts_not_counted(patch: pytest.MonkeyPatch) -> None:
+    async def uncounted(*_: object) -> None: ...
+
+    patch.setattr(contracting, "count_request", uncounted)
+
+
+def _hold_of_failed_work_stays(patch: pytest.MonkeyPatch) -> None:
+    async def kept(*_: object) -> None: ...
+
+    patch.setattr(paying, "free_hold", kept)
+
+
+def _aborted_payments_count(patch: pytest.MonkeyPatch) -> None:
+    async def kept(*_: object) -> None: ...
+
+    patch.setattr(crossings.store, "return_outlay", kept)
+
+
+def _aborts_are_of_today(patch: pytest.MonkeyPatch) -> None:
+    today = "(now() AT TIME ZONE 'UTC')::date AND $2::date IS NOT NULL AND spent >= $3"
+    patch.setattr(store, "_RETURN_DAY", store._RETURN_DAY.replace("day = $2", f"day = {today}"))
+
+
+def _inviter_not_judged_again(patch: pytest.MonkeyPatch) -> None:
+    locked = invitations.reading.locked
+
+    async def found(tx: Tx, key: str, developer_id: int, role: Role) -> Organization:
+        number = invitations.reading.as_key(key)
+        if isinstance(number, UUID):
+            return await invitations.reading.lock(tx, number)
+        return await locked(tx, key, developer_id, role)
+
+    patch.setattr(invitations.reading, "locked", found)
+
+
+def _rules_of_now_forgotten_at_acceptance(patch: pytest.MonkeyPatch) -> None:
+    find = invitations.store.find
+
+    async def granted(tx: Tx, token_sha256: bytes) -> invitations.store.Answerable | None:
+        found = await find(tx, token_sha256)
+        return found and replace(found, request_id=found.request_id or UUID(int=0))
+
+    patch.setattr(invitations.store, "find", granted)
+
+
 FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {
-    "approvals of leavers are counted": (_leavers_approve, 855),
-    "a budget is judged by what was read before the lock": (_budget_before_the_lock, 183),
+    "approvals of leavers are counted": (_leavers_approve, 2525),
+    "a budget is judged by what was read before the lock": (_budget_before_the_lock, 245),
     "payments without approvals are not counted": (_unapproved_not_counted, 0),
-    "the rules of the creation are forgotten": (_rules_of_creation_forgotten, 47),
+    "the rules of the creation are forgotten": (_rules_of_creation_forgotten, 1147),
+    "contracts are not counted": (_contracts_not_counted, 2),
+    "the hold of failed work stays": (_hold_of_failed_work_stays, 89),
+    "an aborted payment counts": (_aborted_payments_count, 0),
+    "an abort is taken off the day of the abort": (_aborts_are_of_today, 162),
+    "the inviter is not judged again": (_inviter_not_judged_again, 73),
+    "an invitation is judged by the rules of its creation alone": (_rules_of_now_forgotten_at_acceptance, 88),
 }

@@ -1,104 +1,50 @@
-"""Treasury of an organization as the specification has it (7 Y): members, rules, budgets, requests and work orders, in minor units and hours."""
+"""Treasury of an organization as the specification has it (7 Y): members, rules, budgets, requests, crossings, contracts and work orders.
 
-from dataclasses import dataclass, field
+Amounts are minor units, moments are hours.
+"""
+
 from typing import Any
 
-VIEWER, MEMBER, ADMIN, OWNER = 1, 2, 3, 4
-ROLES = {"admin": ADMIN, "owner": OWNER}
-WEEK, DELAY, BIDDING, BINDING = 7 * 24, 24, 24, 14 * 24
-UNIQUE = {"rules", "budget", "grant", "owners", "award"}
-Demand = tuple[int, str]
-
-
-class Refusal(Exception):
-    """The status of an act that changes nothing."""
-
-
-def require(condition: object, status: int) -> None:
-    if not condition:
-        raise Refusal(status)
-
-
-def fee(amount: int) -> int:
-    return amount * 5 // 1000
-
-
-@dataclass(frozen=True)
-class Rules:
-    tiers: tuple[tuple[int, int, str], ...] = ()
-    day_max: int | None = None
-    unapproved_max: int | None = None
-    allowed: frozenset[str] | None = None
-
-    @property
-    def unapproved(self) -> int | None:
-        """Sum of a day above which payments need the lowest tier."""
-        first = self.tiers[0][0] if self.tiers else None
-        return first if self.unapproved_max is None else self.unapproved_max
-
-    def demand(self, amount: int, *, is_beyond: bool) -> tuple[Demand, ...]:
-        """The tier of an amount; beyond the sum without approvals at least the lowest one."""
-        found = [(number, of) for over, number, of in self.tiers if amount > over]
-        lowest = [(number, of) for _, number, of in self.tiers[:1] if is_beyond]
-        return tuple((found or lowest)[-1:])
-
-    def is_tighter(self, old: "Rules") -> bool:
-        """Tighter or equal in every member."""
-        for amount in {1} | {over + 1 for over, *_ in self.tiers + old.tiers}:
-            for is_beyond in (False, True):
-                now = self.demand(amount, is_beyond=is_beyond)
-                for number, of in old.demand(amount, is_beyond=is_beyond):
-                    same = {of, "owner"} if of == "admin" else {of}
-                    if not any(one >= number and by in same for one, by in now):
-                        return False
-        sums = (self.day_max, old.day_max), (self.unapproved, old.unapproved)
-        are_less = all(before is None or (now is not None and now <= before) for now, before in sums)
-        return are_less and (
-            old.allowed is None or (self.allowed is not None and self.allowed <= old.allowed)
-        )
-
-
-@dataclass
-class Budget:
-    amount: int
-    period: str
-    # Its agent draws it; else the members of the team pay from it.
-    agent: bool
-    spent: int = 0
-
-
-@dataclass
-class Order:
-    amount: int
-    at: int
-    status: str = "OPEN"
-    # Agent, price and status of each.
-    bids: list[tuple[str, int, str]] = field(default_factory=list)
-
-
-@dataclass
-class Asked:
-    kind: str
-    by: int
-    at: int
-    body: dict[str, Any]
-    concerned: int | None = None
-    demands: tuple[Demand, ...] = ()
-    status: str = "PENDING"
-    approved: set[int] = field(default_factory=set)
-    due: int | None = None
-    was_refused: bool = False
+from tests.properties.treasury_records import (
+    ADMIN,
+    BIDDING,
+    BINDING,
+    DAY,
+    DELAY,
+    INVITATIONS_OF_ADDRESS_A_DAY,
+    MEMBER,
+    OWNER,
+    ROLES,
+    UNIQUE,
+    VIEWER,
+    WEEK,
+    Asked,
+    Budget,
+    Contract,
+    Crossing,
+    Demand,
+    Invitation,
+    Order,
+    Outlay,
+    Refusal,
+    Rules,
+    fee,
+    require,
+)
 
 
 class Model:
-    """One organization; `own` is its agent."""
+    """One organization; `own` is its agent, `abroad` one of another registry."""
 
-    def __init__(self, roles: dict[int, int], team: set[int], liquid: int, own: str) -> None:
-        self.roles, self.team, self.barred = roles, team, set[int]()
-        self.liquid, self.own, self.rules, self.hour = liquid, own, Rules(), 0
+    def __init__(self, roles: dict[int, int], liquid: int, own: str, abroad: str) -> None:
+        self.roles, self.team, self.barred = roles, set[int](), set[int]()
+        self.liquid, self.own, self.abroad = liquid, own, abroad
+        self.rules, self.hour, self.day = Rules(), 0, 0
         self.spent = self.unapproved = 0
         self.budgets: list[Budget | None] = []
         self.orders: list[Order] = []
+        self.contracts: list[Contract] = []
+        self.invitations: list[Invitation] = []
         self.requests: list[Asked] = []
         # In the order in which their delays began.
         self.delayed: list[Asked] = []
@@ -118,7 +64,7 @@ class Model:
         if asked.kind == "owners":
             needed = self.majority() - (self.roles.get(asked.by) == OWNER and asked.by not in self.barred)
             return ((needed, "owner"),) if needed else ()
-        if asked.kind not in {"payment", "award"}:
+        if asked.kind not in {"payment", "contract", "award"}:
             return self.rules.tiers[-1:] and (self.rules.tiers[-1][1:],)
         amount, most = asked.body["amount"], self.rules.unapproved
         if asked.body.get("budget") is not None or most is None:
@@ -163,6 +109,16 @@ class Model:
 
     def require_approver(self, who: int, asked: Asked) -> None:
         require(any(who in self.approvers(asked, of) for _, of in self.binding(asked)), 403)
+
+    def waiting_for(self, who: int) -> list[int]:
+        """The requests that this person may approve and has not."""
+        return [
+            number
+            for number, one in enumerate(self.requests)
+            if self.state(one) == "PENDING"
+            and who not in one.approved
+            and any(who in self.approvers(one, of) for _, of in self.binding(one))
+        ]
 
     def approve(self, who: int, number: int) -> str:
         asked = self.pending(who, number)
@@ -216,8 +172,7 @@ class Model:
         require(asked.kind == "owners" or has_right, 409)
 
     def carry_out(self, asked: Asked) -> None:
-        getattr(self, f"do_{asked.kind}")(asked, **asked.body)
-        asked.status = "EXECUTED"
+        asked.status = getattr(self, f"do_{asked.kind}")(asked, **asked.body) or "EXECUTED"
 
     def run_jobs(self) -> None:
         """Delays end, and work orders whose time has passed."""
@@ -234,19 +189,23 @@ class Model:
 
     # Units.
 
-    def leave(self, amount: int, payee: str, budget: int | None, *, unapproved: bool, held: int = 0) -> None:
-        """Judge the units that leave when they leave, and count them without their fee."""
+    def leave(
+        self, amount: int, payee: str, budget: int | None, *, unapproved: bool, cost: int | None = None
+    ) -> Outlay:
+        """Judge the units that leave when they leave, and count them without their fee; `cost` is what the treasury has less."""
         require(self.rules.allowed is None or payee in {*self.rules.allowed, self.own}, 403)
         found = Budget(amount, "once", agent=False) if budget is None else self.budgets[budget]
         require(found, 404)
         assert found is not None
         require(found.spent + amount <= found.amount, 403)
         require(self.rules.day_max is None or self.spent + amount <= self.rules.day_max, 403)
-        require(self.liquid + held >= amount + fee(amount), 402)
-        self.liquid += held - amount - fee(amount)
+        cost = amount + fee(amount) if cost is None else cost
+        require(self.liquid >= cost, 402)
+        self.liquid -= cost
         self.spent += amount
         self.unapproved += amount if unapproved else 0
-        found.spent += amount
+        found.counted.append(Outlay(amount, self.day, unapproved))
+        return found.counted[-1]
 
     def pay(self, who: int, payee: str, amount: int, budget: int | None) -> str:
         self.require_role(who, ADMIN if budget is None else MEMBER)
@@ -256,8 +215,42 @@ class Model:
             require(found and not found.agent and who in self.team, 403)
         return self.ask("payment", who, payee=payee, amount=amount, budget=budget)
 
-    def do_payment(self, asked: Asked, payee: str, amount: int, budget: int | None) -> None:
-        self.leave(amount, payee, budget, unapproved=budget is None and not asked.demands)
+    def do_payment(self, asked: Asked, payee: str, amount: int, budget: int | None) -> str | None:
+        is_unapproved = budget is None and not asked.demands
+        if payee != self.abroad:
+            self.leave(amount, payee, budget, unapproved=is_unapproved)
+            return None
+        # The payee's registry takes its fee from the amount.
+        outlay = self.leave(amount, payee, budget, unapproved=is_unapproved, cost=amount)
+        asked.crossing = Crossing(amount, outlay)
+        return "EXECUTING"
+
+    def decide_crossing(self, number: int, *, is_paid: bool) -> str:
+        """The transfer commits or aborts, which changes no request yet."""
+        crossing = self.requests[number].crossing
+        assert crossing is not None
+        crossing.status = "committed" if is_paid else "aborted"
+        self.liquid += 0 if is_paid else crossing.amount
+        return "done"
+
+    def follow(self) -> None:
+        """Requests end whose transfers are decided; an aborted one does not count."""
+        for asked in self.requests:
+            crossing = asked.crossing
+            if asked.status != "EXECUTING" or crossing is None or crossing.status == "reserved":
+                continue
+            asked.status = "EXECUTED" if crossing.status == "committed" else "FAILED"
+            if crossing.status == "aborted":
+                self.count_back(crossing.outlay)
+
+    def count_back(self, outlay: Outlay) -> None:
+        """Take an amount out of the sums of its day, and of its budget while the period lasts."""
+        if outlay.day == self.day:
+            self.spent -= outlay.amount
+            self.unapproved -= outlay.amount if outlay.unapproved else 0
+        for one in self.budgets:
+            if one and outlay in one.counted:
+                one.counted.remove(outlay)
 
     def draw(self, amount: int) -> str:
         found = [number for number, one in enumerate(self.budgets) if one and one.agent]
@@ -267,10 +260,38 @@ class Model:
 
     def pass_time(self, hours: int, *, is_month: bool = False) -> None:
         self.hour += hours
+        self.day += hours // DAY
         self.spent = self.unapproved = 0
         for one in self.budgets:
             if one and one.period == "month" and is_month:
-                one.spent = 0
+                one.counted = []
+
+    # Contracts: a proposal counts, its acceptance holds the amount and its fee, the end of one without work gives them back.
+
+    def propose(self, who: int, provider: str, amount: int) -> str:
+        self.require_role(who, ADMIN)
+        return self.ask("contract", who, provider=provider, amount=amount)
+
+    def do_contract(self, asked: Asked, provider: str, amount: int) -> None:
+        self.leave(amount, provider, None, unapproved=not asked.demands, cost=0)
+        self.contracts.append(Contract(amount, provider))
+
+    def accept_contract(self, number: int) -> str:
+        found = self.contracts[number]
+        require(found.status == "PROPOSED" and self.liquid >= found.amount + fee(found.amount), 409)
+        self.liquid -= found.amount + fee(found.amount)
+        found.status = "ACCEPTED"
+        return "done"
+
+    def end_contract(self, who: int, number: int, name: str) -> str:
+        """Cancel a proposal, or mark accepted work failed that nobody submitted."""
+        self.require_role(who, ADMIN)
+        found = self.contracts[number]
+        before, after = {"cancel": ("PROPOSED", "CANCELLED"), "mark_failed": ("ACCEPTED", "FAILED")}[name]
+        require(found.status == before, 409)
+        self.liquid += found.amount + fee(found.amount) if before == "ACCEPTED" else 0
+        found.status = after
+        return "done"
 
     # Rules, budgets and members: no one person makes approvers, budgets or exceptions.
 
@@ -309,7 +330,7 @@ class Model:
         require(not agent or not any(one.agent for one in others), 409)
         old = None if number is None else self.budgets[number]
         require(number is None or old, 404)
-        new = Budget(amount, period, agent, old.spent if old else 0)
+        new = Budget(amount, period, agent, old.counted if old else [])
         if number is None:
             self.budgets.append(new)
         else:
@@ -338,11 +359,15 @@ class Model:
                 require(others >= self.majority(), 409)
                 if self.majority() > 1:
                     return self.ask("owners", who, whom, whom=whom, role=role)
-        gained = {of for _, _, of in self.rules.tiers if of in ROLES and present < ROLES[of] <= (role or 0)}
-        if gained:
-            return self.ask("grant", who, whom, whom=whom, role=role)
+        if self.gives_approval(role or 0, held=present):
+            return self.ask("grant", who, whom, act="role", whom=whom, role=role)
         self.set_role(whom, role)
         return "done"
+
+    def gives_approval(self, role: int = 0, *, with_team: bool = False, held: int = 0) -> bool:
+        """A role above the one that is held, or a place in the team, lets its member approve by the rules of now."""
+        by = {of for *_, of in self.rules.tiers}
+        return (with_team and "team" in by) or any(held < ROLES[of] <= role for of in by & {*ROLES})
 
     def set_role(self, whom: int, role: int | None) -> None:
         require(self.roles[whom] != OWNER or role == OWNER or self.majority() > 1, 409)
@@ -355,24 +380,77 @@ class Model:
         require(whom in self.roles, 404)
         self.set_role(whom, role)
 
-    def do_grant(self, asked: Asked, whom: int, role: int | None) -> None:
-        """A role, or a place in the team."""
+    def do_grant(self, asked: Asked, act: str, whom: int, **place: Any) -> None:
+        getattr(self, f"grant_{act}")(asked, whom, **place)
+
+    def grant_role(self, asked: Asked, whom: int, role: int) -> None:
         require(whom in self.roles, 404)
-        if role is None:
-            self.team.add(whom)
-            return
         own, present = self.roles.get(asked.by, VIEWER), self.roles[whom]
         require(own == OWNER or (own == ADMIN and present < own and role <= own), 403)
         require(role != OWNER or self.majority() == 1, 409)
         self.roles[whom] = max(present, role)
 
+    def grant_place(self, _: Asked, whom: int) -> None:
+        require(whom in self.roles, 404)
+        self.team.add(whom)
+
     def place(self, who: int, whom: int, *, is_given: bool) -> str:
         """A place in the team, given or taken."""
         self.require_role(who, ADMIN)
         require(whom in self.roles if is_given else whom in self.team, 404)
-        if is_given and whom not in self.team and any(of == "team" for *_, of in self.rules.tiers):
-            return self.ask("grant", who, whom, whom=whom, role=None)
+        if is_given and whom not in self.team and self.gives_approval(with_team=True):
+            return self.ask("grant", who, whom, act="place", whom=whom)
         (self.team.add if is_given else self.team.discard)(whom)
+        return "done"
+
+    # Invitations: one that gives a right to approve is granted by others, and each is judged again when it is accepted.
+
+    def invite(self, who: int, whom: int, role: int, *, with_team: bool) -> str:
+        self.require_role(who, ADMIN)
+        self.require_few_invitations(whom)
+        if self.gives_approval(role, with_team=with_team):
+            return self.ask("grant", who, act="invitation", whom=whom, role=role, with_team=with_team)
+        self.send_invitation(Invitation(whom, role, with_team, who, self.hour, is_granted=False))
+        return "done"
+
+    def grant_invitation(self, asked: Asked, whom: int, role: int, *, with_team: bool) -> None:
+        self.require_few_invitations(whom)
+        self.send_invitation(Invitation(whom, role, with_team, asked.by, self.hour, is_granted=True))
+
+    def require_few_invitations(self, whom: int) -> None:
+        recent = [one for one in self.invitations if one.whom == whom and self.hour < one.at + DAY]
+        require(len(recent) < INVITATIONS_OF_ADDRESS_A_DAY, 429)
+
+    def send_invitation(self, new: Invitation) -> None:
+        """In place of the pending one of the address."""
+        for one in self.invitations:
+            if one.whom == new.whom and one.status == "pending":
+                one.status = "replaced"
+        self.invitations.append(new)
+
+    def answerable(self, whom: int, number: int) -> Invitation:
+        found = self.invitations[number]
+        require(found.status == "pending" and self.hour < found.at + WEEK, 404)
+        require(found.whom == whom, 403)
+        return found
+
+    def accept(self, whom: int, number: int) -> str:
+        found = self.answerable(whom, number)
+        require(self.roles.get(found.by, 0) >= ADMIN and found.by not in self.barred, 404)
+        is_granted = found.is_granted or not self.gives_approval(found.role, with_team=found.with_team)
+        require(is_granted and whom not in self.roles, 409)
+        self.roles[whom], found.status = found.role, "accepted"
+        self.team |= {whom} if found.with_team else set()
+        return "done"
+
+    def decline(self, whom: int, number: int) -> str:
+        self.answerable(whom, number).status = "declined"
+        return "done"
+
+    def revoke(self, who: int, number: int) -> str:
+        self.require_role(who, ADMIN)
+        require(self.invitations[number].status == "pending", 404)
+        self.invitations[number].status = "revoked"
         return "done"
 
     # Work orders: open ones hold their amount and its fee.
@@ -417,8 +495,10 @@ class Model:
     def do_award(self, asked: Asked, number: int, place: int, amount: int) -> None:
         order = self.orders[number]
         require(self.state_of(order) == "OPEN" and order.bids[place][2] == "live", 409)
-        held = order.amount + fee(order.amount)
-        self.leave(amount, order.bids[place][0], None, unapproved=not asked.demands, held=held)
+        held, bidder = order.amount + fee(order.amount), order.bids[place][0]
+        cost = amount + fee(amount) - held
+        self.leave(amount, bidder, None, unapproved=not asked.demands, cost=cost)
+        self.contracts.append(Contract(amount, bidder, "ACCEPTED"))
         self.end_bid(order, place, "won")
         self.close(order, "AWARDED", freed=0)
 

@@ -13,7 +13,10 @@ from hansa.foundation.plumbing.web import admin_acts
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
-from hansa.rooms import ledger, organizations
+from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms import ledger, organizations, transfers
+from hansa.rooms.commerce.contracts.accept import accept as accept_contract
+from hansa.rooms.organizations.invitations import acts as invitations
 from hansa.rooms.organizations.members.acts import change_member
 from hansa.rooms.organizations.membership import join
 from hansa.rooms.organizations.requests import acts as requests
@@ -21,14 +24,20 @@ from hansa.rooms.organizations.requests import store as request_store
 from hansa.rooms.organizations.requests.kinds import kinds_of
 from hansa.rooms.organizations.rules import Role
 from hansa.rooms.organizations.teams import acts as teams
+from hansa.rooms.transfers.crossing import sender, sent_store
+from hansa.rooms.transfers.crossing import store as crossing_store
+from hansa.rooms.transfers.crossing.messages import Message, MessageType
+from hansa.rooms.transfers.crossing.writing import Changes, write_changes
+from hansa.rooms.treasury.agreements import acts as agreements
 from hansa.rooms.treasury.control import budgeting
 from hansa.rooms.treasury.control.ruling import put_rules
 from hansa.rooms.treasury.draws import draw
-from hansa.rooms.treasury.payments.asking import NewPayment, ask_for_payment
+from hansa.rooms.treasury.payments.asking import NewPayment, ask_for_contract, ask_for_payment
+from hansa.rooms.treasury.payments.crossings import end_by_decision
 from hansa.rooms.treasury.records import NewBudget, Period
 from hansa.rooms.treasury.work_orders import awarding, bidding, ending, opening
 from hansa.rooms.treasury.work_orders.records import NewBid, NewWorkOrder
-from tests.properties.treasury_model import Rules
+from tests.properties.treasury_records import Rules
 from tests.registry import TestRegistry
 
 TEAM = "finance"
@@ -48,7 +57,9 @@ SELECT json_build_object(
   'requests', (SELECT json_object_agg(id, CASE WHEN status = 'PENDING' AND expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE status END)
     FROM organizations_request WHERE organization_id = $1),
   'orders', (SELECT json_object_agg(id, status) FROM treasury_work_order WHERE organization_id = $1),
-  'bids', (SELECT json_object_agg(id, status) FROM treasury_work_bid)
+  'bids', (SELECT json_object_agg(id, status) FROM treasury_work_bid),
+  'contracts', (SELECT json_object_agg(id, upper(status)) FROM commerce_contract WHERE contractor_did = $3),
+  'invitations', (SELECT json_object_agg(id, status) FROM organizations_invitation WHERE organization_id = $1)
 )
 """
 
@@ -60,10 +71,16 @@ _ORDERS_LATER = """
 UPDATE treasury_work_order SET bids_until = bids_until - $2::interval, expires_at = expires_at - $2::interval, created_at = created_at - $2::interval
   WHERE organization_id = $1
 """
-_NEXT_DAY = """
-UPDATE treasury_day d SET day = (SELECT min(day) FROM treasury_day WHERE organization_id = $1) - 1
-WHERE organization_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+_INVITATIONS_LATER = """
+UPDATE organizations_invitation SET created_at = created_at - $2::interval, expires_at = expires_at - $2::interval
+  WHERE organization_id = $1
 """
+_DAYS_LATER = """
+WITH counted AS (UPDATE treasury_outlay SET day = day - $2::int WHERE organization_id = $1)
+UPDATE treasury_day SET day = day - $2::int - $3::int WHERE organization_id = $1
+"""
+# Two days of one statement may not meet.
+_FAR = 100_000
 _NEXT_MONTH = "UPDATE treasury_budget SET period_start = period_start - 31 WHERE organization_id = $1"
 
 
@@ -84,6 +101,8 @@ class Stage:
     treasury: str
     own: Agent
     strangers: list[Agent]
+    # An agent of another registry.
+    abroad: str
 
     def agent(self, did: str) -> Agent:
         return next(one for one in (self.own, *self.strangers) if one.did == did)
@@ -100,6 +119,8 @@ class Scene:
     orders: list[UUID] = field(default_factory=list)
     bids: list[list[UUID]] = field(default_factory=list)
     bidders: list[list[str]] = field(default_factory=list)
+    contracts: list[int] = field(default_factory=list)
+    invitations: list[UUID] = field(default_factory=list)
 
     def by(self, who: int) -> organizations.Acting:
         return organizations.Acting.by(self.stage.registry.runtime, self.stage.people[who])
@@ -131,6 +152,55 @@ class Scene:
         more = {"reason": None} if name == "reject" else {}
         act = getattr(requests, name)
         return await self.answer(act, self.by(who), kinds, self.slug, self.requests[number], **more)
+
+    async def decide_crossing(self, number: int, *, is_paid: bool) -> Any:
+        """What the other registry's answer leads to here."""
+        corridor = await transfers.corridor_to(self.tx, self.stage.abroad, self.stage.registry.runtime)
+        pair = await crossing_store.lock_pair_alone(self.tx, corridor.key)
+        found, _ = await sent_store.lock_sent(self.tx, corridor.key, [self.requests[number]])
+        (sent,) = found.values()
+        net, fee = sent.body.amount - sent.expected_fee, sent.expected_fee
+        prepared = Message(MessageType.PREPARED, sent.body, net=net, fee=fee)
+        inputs = sender.SenderInputs()
+        changes = Changes(pair, pair)
+        changes.add(sender.on_prepared(sent, prepared, inputs, 0) if is_paid else sender.on_abandon(sent))
+        return _done(await self.answer(write_changes, corridor, changes))
+
+    async def follow(self) -> None:
+        """The job of each request whose units are under way."""
+        for request_id, status in (await self.state())["requests"].items():
+            if status == "EXECUTING":
+                given = self.stage.organization_id, UUID(request_id)
+                assert isinstance(await self.answer(end_by_decision, *given), bool)
+
+    async def propose(self, who: int, provider: str, amount: int) -> Any:
+        review_by = datetime.now(UTC) + timedelta(days=300)
+        contract = {
+            "provider_did": provider,
+            "title": "Work",
+            "contract_type": "service",
+            "amount": format_amount(amount),
+            "terms": "Work.",
+            "acceptance_criteria": "Done.",
+            "review_by": review_by.isoformat(),
+            "funded": True,
+        }
+        return await self.answer(ask_for_contract, self.by(who), self.slug, contract, None)
+
+    async def accept_contract(self, number: int) -> Any:
+        find = "SELECT provider_did FROM commerce_contract WHERE id = $1"
+        contract_id = self.contracts[number]
+        provider = await self.tx.fetchval(find, contract_id)
+        return _done(await self.answer(accept_contract, provider, contract_id, self.settings, admits))
+
+    async def end_contract(self, who: int, number: int, name: str) -> Any:
+        given = (self.contracts[number], None, *([self.settings] if name == "mark_failed" else []))
+        act = getattr(agreements, name)(*given)
+        return _done(await self.answer(agreements.as_treasury, self.stage.people[who], self.slug, act))
+
+    async def waiting_for(self, who: int) -> set[UUID]:
+        person = self.stage.people[who].id
+        return {one.id for one in await organizations.waiting_for_person(self.tx, person, 100)}
 
     async def draw(self, amount: int) -> Any:
         drawn = await self.answer(draw, self.stage.own, Minor(amount), self.settings)
@@ -184,6 +254,25 @@ class Scene:
             return _done(await self.answer(teams.put_member, self.by(who), self.slug, TEAM, number))
         return _done(await self.answer(teams.remove_member, self.stage.people[who], self.slug, TEAM, number))
 
+    async def invite(self, who: int, whom: int, role: int, *, with_team: bool) -> Any:
+        place = {"role": Role(role), "team_ids": [self.stage.team_id] if with_team else []}
+        email = self.stage.people[whom].email.lower()
+        return _done(await self.answer(invitations.invite, self.by(who), self.slug, email=email, **place))
+
+    async def accept(self, whom: int, number: int) -> Any:
+        return _done(await self.answer(invitations.accept, self.stage.people[whom], self.token(number)))
+
+    async def decline(self, whom: int, number: int) -> Any:
+        return _done(await self.answer(invitations.decline, self.stage.people[whom], self.token(number)))
+
+    async def revoke(self, who: int, number: int) -> Any:
+        given = self.stage.people[who], self.slug, self.invitations[number]
+        return _done(await self.answer(invitations.revoke, *given))
+
+    def token(self, number: int) -> str:
+        """The token of an invitation, which the database has only as its fingerprint."""
+        return f"token of {self.invitations[number]}"
+
     async def bar(self, whom: int, *, is_barred: bool) -> None:
         await (admin_acts.bar_author if is_barred else admin_acts.admit_author)(
             self.tx, self.stage.people[whom].id
@@ -234,11 +323,13 @@ class Scene:
             assert await self.answer(ending.expire, order_id, self.settings) is None
 
     async def pass_time(self, hours: int, *, is_month: bool) -> None:
-        for statement in (_LATER, _ORDERS_LATER):
-            await self.tx.execute(statement, self.stage.organization_id, timedelta(hours=hours))
-        await self.tx.execute(_NEXT_DAY, self.stage.organization_id)
+        number = self.stage.organization_id
+        for statement in (_LATER, _ORDERS_LATER, _INVITATIONS_LATER):
+            await self.tx.execute(statement, number, timedelta(hours=hours))
+        for days, far in ((hours // 24, _FAR), (0, -_FAR)):
+            await self.tx.execute(_DAYS_LATER, number, days, far)
         if is_month:
-            await self.tx.execute(_NEXT_MONTH, self.stage.organization_id)
+            await self.tx.execute(_NEXT_MONTH, number)
 
     async def give(self, amount: int) -> None:
         given = {"payee": self.stage.treasury, "amount": Minor(amount), "ref": f"grant {next(_numbers)}"}
@@ -263,12 +354,22 @@ class Scene:
         return {name: value or {} for name, value in json.loads(text).items()}
 
     async def find_new(self) -> dict[str, Any]:
-        """The state, after the ids of requests and budgets that were made meanwhile are known."""
+        """The state, after the ids are known of all that was made meanwhile; a new invitation has a token of this scene."""
         state = await self.state()
-        for known, name in ((self.requests, "requests"), (self.budgets, "budgets")):
-            new = [UUID(one) for one in state[name] if UUID(one) not in known]
+        made: dict[str, tuple[list[Any], Callable[[str], Any]]] = {
+            "requests": (self.requests, UUID),
+            "budgets": (self.budgets, UUID),
+            "contracts": (self.contracts, int),
+            "invitations": (self.invitations, UUID),
+        }
+        for name, (known, read) in made.items():
+            new = [found for found in map(read, state[name]) if found not in known]
             assert len(new) <= 1
             known.extend(new)
+            if new and name == "invitations":
+                token = fingerprint(self.token(-1))
+                write = "UPDATE organizations_invitation SET token_sha256 = $2 WHERE id = $1"
+                await self.tx.execute(write, new[0], token)
         return state
 
     async def no_more_pace(self) -> None:
@@ -282,6 +383,6 @@ def _done(answered: Any) -> Any:
     return answered if isinstance(answered, int | str) and not isinstance(answered, bool) else "done"
 
 
-def numbered(ids: Sequence[UUID], by_id: dict[str, Any]) -> list[Any]:
+def numbered(ids: Sequence[Any], by_id: dict[str, Any]) -> list[Any]:
     """The values of these ids, None where there is none."""
     return [by_id.get(str(one)) for one in ids]
