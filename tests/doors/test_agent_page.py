@@ -430,10 +430,10 @@ async def test_an_agent_s_page_names_the_other_listed_agents_of_its_owner(regist
     assert "Other agents of the owner" not in await page_of(registry, stranger.did)
 
 
-async def test_the_page_of_an_organization_s_agent_names_the_organization_s_other_agents(
+async def test_the_page_of_a_public_organization_s_agent_names_the_organization_s_other_agents(
     registry: TestRegistry,
 ):
-    guild = await found(registry)
+    guild = await found(registry, visibility="public")
     admin = await guild.member("admin")
     own = await guild.owner.agent(name="Of the founder alone")
     one = await guild.born(name="First of the guild")
@@ -444,6 +444,16 @@ async def test_the_page_of_an_organization_s_agent_names_the_organization_s_othe
     assert own.did not in text
     assert guild.created["treasury_did"] not in text
     assert "Other agents of the owner" not in await page_of(registry, own.did)
+
+
+async def test_no_page_groups_the_agents_of_an_organization_that_is_not_public(registry: TestRegistry):
+    guild = await found(registry)
+    one, other = await guild.born(name="First of the guild"), await guild.born(name="Second of the guild")
+    for is_public in (False, True, False):
+        changed = {"visibility": "public" if is_public else "private"}
+        assert (await guild.send(guild.owner, "PATCH", json=changed)).status_code == 200
+        text = await page_of(registry, one.did)
+        assert ("Other agents of the owner" in text, other.did in text) == (is_public, is_public)
 
 
 async def test_an_agent_s_page_lists_the_versions_of_its_card(registry: TestRegistry):

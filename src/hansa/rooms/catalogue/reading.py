@@ -57,7 +57,7 @@ async def names_by_did(tx: Tx, dids: Sequence[str]) -> dict[str, str]:
 
 
 async def other_agents_of_owner(tx: Tx, card: Card, limit: int) -> list[CardName]:
-    """The newest listed agents of the owner of this card, without its own; empty for the card of a peer."""
+    """The newest listed agents of the owner of this card, without its own; empty for the card of a peer and for an owner that is not public."""
     return [] if card.owner is None else await store.others_of_owner(tx, card.owner, card.card_id, limit)
 
 

@@ -101,7 +101,9 @@ WHERE {of_owner} AND id <> $2 AND did IS NOT NULL AND source_registry IS NULL
 ORDER BY id DESC LIMIT $3
 """
 _OTHERS_OF_DEVELOPER = _OTHERS.format(of_owner=owned_by("$1"))
-_OTHERS_OF_ORGANIZATION = _OTHERS.format(of_owner="organization_id = $1")
+_OTHERS_OF_ORGANIZATION = _OTHERS.format(
+    of_owner="organization_id = $1 AND (SELECT catalogue_is_public_owner($1))"
+)
 
 _LISTED_OF_ORGANIZATION = """
 SELECT did, name, description, verified_jobs, coalesce((track_record ->> 'contracts_completed')::int, 0) AS contracts_completed,

@@ -44,7 +44,8 @@ def others_state(limit: int) -> PageState:
 SELECT string_agg(other.row_version, ' ') FROM catalogue_card c, LATERAL (
   (SELECT o.xmin::text AS row_version FROM catalogue_card o
   WHERE {owned_by("c.developer_id", "o.")} AND c.organization_id IS NULL AND {newest})
-  UNION ALL (SELECT o.xmin::text FROM catalogue_card o WHERE o.organization_id = c.organization_id AND {newest})) other
+  UNION ALL (SELECT o.xmin::text FROM catalogue_card o
+  WHERE o.organization_id = c.organization_id AND catalogue_is_public_owner(c.organization_id) AND {newest})) other
 WHERE c.did = asked.did
 """)  # noqa: S608
 

@@ -1,4 +1,4 @@
-"""The SQL of requests that wait for a person: by the approvals that each demanded when it was made."""
+"""The SQL of requests that wait for a person: by the approvals that each demanded when it was made, and by those that it needs now."""
 
 import json
 from datetime import datetime
@@ -19,7 +19,11 @@ WHERE m.developer_id = {person} AND r.status = 'PENDING' AND r.expires_at > cloc
   AND CASE WHEN r.kind = 'owners' THEN m.role = 4 ELSE EXISTS (
     SELECT FROM jsonb_array_elements(r.demands) d WHERE CASE d ->> 'approvers' WHEN 'admin' THEN m.role >= 3
       WHEN 'owner' THEN m.role = 4 ELSE EXISTS (SELECT FROM organizations_team_member p
-        WHERE p.developer_id = m.developer_id AND p.team_id::text = d ->> 'approvers') END) END
+        WHERE p.developer_id = m.developer_id AND p.team_id::text = d ->> 'approvers') END
+    UNION ALL SELECT FROM organizations_tier t WHERE t.organization_id = r.organization_id
+      AND t.above = organizations_present_tier(r.organization_id, r.amount, r.body ->> 'budget_id' IS NOT NULL)
+      AND (m.role >= t.role OR EXISTS (SELECT FROM organizations_team_member p
+        WHERE p.developer_id = m.developer_id AND p.team_id = t.team_id))) END
 """
 
 REQUESTS_WAITING = PageFact(f"SELECT count(*) {_WAITING.format(person='asked.developer_id')}")

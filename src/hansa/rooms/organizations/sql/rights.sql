@@ -44,6 +44,12 @@ LANGUAGE sql STABLE AS $$
   SELECT m.developer_id FROM organizations_member m WHERE m.organization_id = organization AND m.role IS NOT NULL
 $$;
 
+-- Whether everybody may read the organization.
+CREATE OR REPLACE FUNCTION organizations_is_public(organization uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM organizations_organization o WHERE o.id = organization AND o.visibility = 'public')
+$$;
+
 -- An owner of the organization who has an area of the administration; null: none has.
 CREATE OR REPLACE FUNCTION organizations_administrator(organization uuid) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
