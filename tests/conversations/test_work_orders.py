@@ -250,6 +250,7 @@ async def test_an_order_expires_fourteen_days_after_the_end_of_bidding(work, bid
         "WorkOrderOpened",
         "WorkOrderBid",
         "WorkOrderClosed",
+        "WorkOrderBidLost",
     ]
 
 
@@ -299,6 +300,35 @@ async def test_members_and_the_owner_of_the_bidder_receive_webhooks(registry, wo
         "work_order.awarded": 2,
         "work_order.closed": 1,
     }
+
+
+@pytest.mark.parametrize("reason", ["awarded", "cancelled", "expired"])
+async def test_the_owner_of_a_losing_bid_is_notified_once_and_learns_of_no_other_bid(registry, work, reason):
+    owner, rival, winner = [await registry.developer() for _ in range(3)]
+    for one in (owner, rival, work.guild.owner):
+        await subscribe(one, "work_order.bid_lost")
+    order, losing = await work.open(), await owner.agent()
+    await work.withdraw(losing, await work.bid(losing, order, "9"))
+    lost = await work.bid(losing, order)
+    other = await work.bid(await rival.agent(), order)
+    bid = await work.bid(await winner.agent(), order)
+    assert await notified_of(registry, losing.did) == []
+    match reason:
+        case "awarded":
+            assert (await work.award(bid)).status_code == 200
+        case "cancelled":
+            assert (await work.cancel(order)).status_code == 200
+        case _:
+            await work.elapse(order, 20)
+            await work.run_jobs()
+    named = {"work_order_id": order["id"], "reason": reason}
+    for one in (lost, other):
+        data = {**named, "bid_id": one["bid_id"], "provider_did": one["provider_did"]}
+        assert await notified_of(registry, one["provider_did"]) == [("work_order.bid_lost", data)]
+    of_winner = [kind for kind, data in await events_of(work, order) if data.get("bid_id") == bid["bid_id"]]
+    assert of_winner == ["WorkOrderBid"] + ([] if reason == "awarded" else ["WorkOrderBidLost"])
+    page = await registry.get("/public/eventstore-recent")
+    assert "WorkOrderBidLost" not in page.text
 
 
 async def test_a_repeated_request_is_carried_out_once(work, bidder):

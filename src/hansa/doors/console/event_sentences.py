@@ -98,6 +98,7 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "PipelineRunEnded": "A run of a pipeline of {did} is {status}; it spent {spent}",
     "PipelineRunStarted": "A run of a pipeline of {did} started with a budget of {budget}",
     "WorkOrderBid": "{provider_did} bid {amount} for work of {treasury_did}; the bid is {status}",
+    "WorkOrderBidLost": "A bid of {provider_did} lost: the work order was {reason}",
 }
 """Sentences of events that only their parties see."""
 MOVEMENTS: Mapping[str, str] = {

@@ -117,6 +117,7 @@ from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH
 from hansa.foundation.events.treasury import (
     WorkOrderAwarded,
     WorkOrderBid,
+    WorkOrderBidLost,
     WorkOrderClosed,
     WorkOrderOpened,
 )
@@ -218,6 +219,7 @@ __all__ = [
     "VoteCast",
     "WorkOrderAwarded",
     "WorkOrderBid",
+    "WorkOrderBidLost",
     "WorkOrderClosed",
     "WorkOrderOpened",
     "event_json",

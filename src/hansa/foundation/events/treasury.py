@@ -33,6 +33,21 @@ class WorkOrderBid(_WorkOrderEvent, frozen=True):
     status: str
 
 
+class WorkOrderBidLost(Event, frozen=True):
+    """A live bid lost: the work order was `awarded` to another one, `cancelled`, or `expired`."""
+
+    is_private: ClassVar[bool] = True
+
+    work_order_id: str
+    bid_id: str
+    provider_did: str
+    reason: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.provider_did
+
+
 class WorkOrderAwarded(_WorkOrderEvent, frozen=True):
     """A bid has won: its contract is accepted, and funded from what the order held."""
 

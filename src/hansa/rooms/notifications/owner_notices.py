@@ -62,6 +62,7 @@ from hansa.foundation.events import (
     VoteCast,
     WorkOrderAwarded,
     WorkOrderBid,
+    WorkOrderBidLost,
     WorkOrderClosed,
     WorkOrderOpened,
 )
@@ -179,6 +180,7 @@ NOTICES: dict[type[Event], Notice] = {
     TreasuryRequestExecuted: Notice(WebhookEvent.TREASURY_REQUEST_EXECUTED),
     WorkOrderOpened: Notice(WebhookEvent.WORK_ORDER_OPENED),
     WorkOrderBid: Notice(WebhookEvent.WORK_ORDER_BID),
+    WorkOrderBidLost: Notice(WebhookEvent.WORK_ORDER_BID_LOST),
     WorkOrderAwarded: Notice(WebhookEvent.WORK_ORDER_AWARDED),
     WorkOrderClosed: Notice(WebhookEvent.WORK_ORDER_CLOSED),
     PipelineRunStarted: Notice(WebhookEvent.PIPELINE_RUN_STARTED),

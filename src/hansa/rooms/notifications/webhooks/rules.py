@@ -68,6 +68,7 @@ class WebhookEvent(StrEnum):
     ORGANIZATION_AGENT_MOVED = "organization.agent_moved"
     WORK_ORDER_OPENED = "work_order.opened"
     WORK_ORDER_BID = "work_order.bid"
+    WORK_ORDER_BID_LOST = "work_order.bid_lost"
     WORK_ORDER_AWARDED = "work_order.awarded"
     WORK_ORDER_CLOSED = "work_order.closed"
     PIPELINE_RUN_STARTED = "pipeline_run.started"

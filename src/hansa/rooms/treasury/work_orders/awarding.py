@@ -5,7 +5,7 @@ from uuid import UUID
 from hansa.foundation.events import WorkOrderAwarded
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import commerce, journal, organizations
+from hansa.rooms import commerce, organizations
 from hansa.rooms.organizations import (
     Acting,
     NewRequest,
@@ -19,8 +19,8 @@ from hansa.rooms.organizations import (
 from hansa.rooms.treasury.counting import count_request, demands_of_payments
 
 from . import judging, store
-from .ending import lock_of
-from .errors import BidEnded, BidUnknown, WorkOrderNotOpen
+from .ending import end, lock_of
+from .errors import BidEnded, BidUnknown
 from .records import Bid, WorkOrder
 
 
@@ -58,8 +58,6 @@ async def _award(tx: Tx, acting: Acting, organization: Organization, request: Re
         settings=acting.runtime.settings,
         bond_admits=commerce.BOND_ADMITS.of(acting.runtime),
     )
-    if not await store.end(tx, order.id, "AWARDED", made.contract.id):
-        raise WorkOrderNotOpen
     event = WorkOrderAwarded(
         str(order.id),
         order.treasury_did,
@@ -67,7 +65,7 @@ async def _award(tx: Tx, acting: Acting, organization: Organization, request: Re
         provider_did=bid.provider_did,
         amount=format_amount(bid.price),
     )
-    await journal.append(tx, event)
+    await end(tx, order, "AWARDED", event, made.contract.id)
     return Outcome(contract_id=made.contract.id)
 
 

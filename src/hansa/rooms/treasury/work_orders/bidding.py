@@ -28,9 +28,9 @@ async def bid(
     if status != "active":
         raise organizations.OrganizationNotActive(context={"state": status})
     judging.require_payable(order, new.price)
-    judging.require_room_for_bid(order, await store.count_bids_of(tx, order.id, agent.did))
+    judging.require_room_for_bid(order, await store.count_bids_of(tx, order.id, agent))
     await commerce.require_bidder(tx, order.treasury_did, agent.did, settings, bond_admits)
-    made = await store.insert_bid(tx, order, uuid4(), agent.did, new)
+    made = await store.insert_bid(tx, order, uuid4(), agent, new)
     if made is None:
         raise BidExists
     await journal.append(tx, _event(order, made))

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from hansa.foundation.events import WorkOrderClosed
+from hansa.foundation.events import WorkOrderAwarded, WorkOrderBidLost, WorkOrderClosed
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
@@ -25,6 +25,22 @@ async def lock_of(tx: Tx, organization: organizations.Organization, order_id: UU
     if order is None or order.organization_id != organization.id:
         raise WorkOrderUnknown
     return order
+
+
+async def end(
+    tx: Tx,
+    order: WorkOrder,
+    status: str,
+    event: WorkOrderAwarded | WorkOrderClosed,
+    contract_id: int | None = None,
+) -> None:
+    """End a locked work order, and notify the owner of each bid that loses by it. Raises: WorkOrderNotOpen."""
+    lost = await store.end(tx, order.id, status, contract_id)
+    if lost is None:
+        raise WorkOrderNotOpen
+    # One for each bid: no bidder may learn of the others.
+    losses = [WorkOrderBidLost(str(order.id), str(bid_id), did, status.lower()) for bid_id, did in lost]
+    await journal.append(tx, event, *losses)
 
 
 async def cancel(tx: Tx, developer: Developer, key: str, order_id: UUID, settings: Settings) -> ShownOrder:
@@ -60,10 +76,9 @@ async def blockers_of(tx: Tx, organization: organizations.Organization) -> list[
 
 
 async def _close(tx: Tx, order: WorkOrder, status: str, settings: Settings) -> None:
-    if not await store.end(tx, order.id, status):
-        raise WorkOrderNotOpen
+    closed = WorkOrderClosed(str(order.id), order.treasury_did, status.lower())
+    await end(tx, order, status, closed)
     await ledger.release_hold(tx, order.hold_id, ledger.Book.of(settings))
-    await journal.append(tx, WorkOrderClosed(str(order.id), order.treasury_did, status.lower()))
 
 
 async def _run(tx: Tx, runtime: Runtime, job: Job) -> None:

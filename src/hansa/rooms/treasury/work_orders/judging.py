@@ -7,12 +7,14 @@ from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import commerce, organizations
 
 from .errors import BiddingEnded, BidEnded, PriceTooHigh, WorkOrderNotOpen
-from .records import Bid, NewWorkOrder, WorkOrder
+from .records import Bid, EarlierBids, NewWorkOrder, WorkOrder
 
 OPEN_MAX = 200
 BIDS_MAX = 200
 BIDS_OF_AGENT_MAX = 10
 """Bids of one agent on one work order, with those that it withdrew."""
+BIDS_OF_OWNER_MAX = 20
+"""Bids of all agents of one developer, or of one organization, on one work order, with those that were withdrawn."""
 BIDDING_MAX = timedelta(days=60)
 BINDING = timedelta(days=14)
 """How long bids bind after the time for bids, and the work order is open."""
@@ -59,7 +61,10 @@ def require_live(bid: Bid) -> None:
         raise BidEnded(f"The bid is {bid.status}.", context={"state": bid.status})
 
 
-def require_room_for_bid(order: WorkOrder, earlier: int) -> None:
+def require_room_for_bid(order: WorkOrder, earlier: EarlierBids) -> None:
     """Raises: organizations.LimitReached."""
     organizations.require_room(order.bid_count, BIDS_MAX, "live bids on a work order")
-    organizations.require_room(earlier, BIDS_OF_AGENT_MAX, "bids of an agent on a work order")
+    organizations.require_room(earlier.of_agent, BIDS_OF_AGENT_MAX, "bids of an agent on a work order")
+    organizations.require_room(
+        earlier.of_owner, BIDS_OF_OWNER_MAX, "bids of all agents of one owner on a work order"
+    )

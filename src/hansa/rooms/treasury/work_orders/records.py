@@ -116,6 +116,13 @@ class Bid(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class EarlierBids(msgspec.Struct, frozen=True):
+    """Bids on a work order in any status: of an agent, and of all agents of its owner."""
+
+    of_agent: int
+    of_owner: int
+
+
 class BoardFilter(msgspec.Struct, frozen=True):
     """Filter of the board: words that an order has, a skill, a status; None of them sets no bound."""
 

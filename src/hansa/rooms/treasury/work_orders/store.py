@@ -12,10 +12,11 @@ import asyncpg
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.paging import read_page, with_total
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.money import Minor
 from hansa.rooms import commerce
 
-from .records import Bid, HoldGap, NewBid, OpenedOrder, WorkOrder
+from .records import Bid, EarlierBids, HoldGap, NewBid, OpenedOrder, WorkOrder
 
 HOLD_KIND = "treasury_work_order"
 GAPS_MAX = 100
@@ -46,8 +47,8 @@ WHERE id = $1 AND status = 'OPEN' RETURNING true
 _BID = "b.id, b.work_order_id, b.provider_did, b.price, b.eta_seconds, b.pitch, b.status, b.created_at"
 
 _INSERT_BID = f"""
-INSERT INTO treasury_work_bid AS b (id, work_order_id, amount, provider_did, price, eta_seconds, pitch)
-VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (work_order_id, provider_did) WHERE status = 'live' DO NOTHING RETURNING {_BID}
+INSERT INTO treasury_work_bid AS b (id, work_order_id, amount, provider_did, owner, price, eta_seconds, pitch)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (work_order_id, provider_did) WHERE status = 'live' DO NOTHING RETURNING {_BID}
 """  # noqa: S608
 
 _COUNT_BID = "UPDATE treasury_work_order SET bid_count = bid_count + $2 WHERE id = $1"
@@ -61,12 +62,18 @@ _PAGE_OF_BIDS = with_total(
     f"SELECT count(*) {_BIDS}",
 )
 
+_COUNT_EARLIER = """
+SELECT count(*) FILTER (WHERE provider_did = $2) AS of_agent, count(*) FILTER (WHERE owner = $3) AS of_owner
+FROM treasury_work_bid WHERE work_order_id = $1 AND (provider_did = $2 OR owner = $3)
+"""
+
 _END_BID = """
 UPDATE treasury_work_bid SET status = $2, ended_at = clock_timestamp() WHERE id = $1 AND status = 'live' RETURNING true
 """
 
 _LOSE = """
 UPDATE treasury_work_bid SET status = 'lost', ended_at = clock_timestamp() WHERE work_order_id = $1 AND status = 'live'
+RETURNING id, provider_did
 """
 
 _BID_ON = """
@@ -147,18 +154,27 @@ async def count_open(tx: Tx, organization_id: UUID) -> int:
     return count
 
 
-async def end(tx: Tx, order_id: UUID, status: str, contract_id: int | None = None) -> bool:
-    """End a locked, open work order, and let its live bids be lost; False when it is not open."""
+async def end(
+    tx: Tx, order_id: UUID, status: str, contract_id: int | None = None
+) -> list[tuple[UUID, str]] | None:
+    """End a locked, open work order, and return the live bids that are lost by it, each with its agent; None when it is not open."""
     if not await tx.fetchval(_END, order_id, status, contract_id):
-        return False
-    await tx.execute(_LOSE, order_id)
-    return True
+        return None
+    return sorted((row["id"], row["provider_did"]) for row in await tx.fetch(_LOSE, order_id))
 
 
-async def insert_bid(tx: Tx, order: WorkOrder, bid_id: UUID, provider_did: str, new: NewBid) -> Bid | None:
+async def insert_bid(tx: Tx, order: WorkOrder, bid_id: UUID, agent: Agent, new: NewBid) -> Bid | None:
     """Write a live bid on a locked work order; None where the agent has one."""
     row = await tx.fetchrow(
-        _INSERT_BID, bid_id, order.id, order.amount, provider_did, new.price, new.eta_seconds, new.pitch
+        _INSERT_BID,
+        bid_id,
+        order.id,
+        order.amount,
+        agent.did,
+        agent.owner.name,
+        new.price,
+        new.eta_seconds,
+        new.pitch,
     )
     if row is None:
         return None
@@ -184,10 +200,11 @@ async def bids_of(
     return [Bid(**row) for row in rows], total
 
 
-async def count_bids_of(tx: Tx, order_id: UUID, provider_did: str) -> int:
-    """The number of bids of an agent on a work order, in any status."""
-    count: int = await tx.fetchval(f"SELECT count(*) {_BIDS}", order_id, provider_did)
-    return count
+async def count_bids_of(tx: Tx, order_id: UUID, agent: Agent) -> EarlierBids:
+    """Count the bids on a locked work order, in any status."""
+    row = await tx.fetchrow(_COUNT_EARLIER, order_id, agent.did, agent.owner.name)
+    assert row is not None
+    return EarlierBids(**row)
 
 
 async def win(tx: Tx, bid_id: UUID) -> bool:
