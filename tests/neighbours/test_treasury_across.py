@@ -1,13 +1,21 @@
 """Payments from a treasury to an agent of another registry: resumed until they are decided, given back where they are aborted."""
 
+from uuid import UUID
+
 import pytest
 
+from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.values.money import parse_amount
+from hansa.rooms import commerce
 from hansa.rooms.treasury.payments.crossings import FOLLOW_CROSSINGS
+from hansa.rooms.treasury.work_orders.bidding import bid
+from hansa.rooms.treasury.work_orders.records import NewBid
 from tests.neighbours.crossing_scene import deadlines_pass, run, settle
 from tests.neighbours.two_registries import Neighbours
 from tests.organizations import code, found
 from tests.running_jobs import run_due
 from tests.treasuries import ONE_OWNER, act, fund, liquid, pay, ruled
+from tests.work_orders import Offering
 
 
 @pytest.fixture
@@ -66,3 +74,56 @@ async def test_an_agent_of_no_known_registry_is_not_paid(pair: Neighbours, guild
     await fund(guild)
     assert code(await pay(guild, "did:hansa:elsewhere.example:nobody", "1")) == (404, "ACCOUNT_UNKNOWN")
     assert await liquid(guild) == "90"
+
+
+async def propose(guild, by, provider):
+    """Ask for a funded contract with a provider."""
+    contract = {
+        "provider_did": provider.did,
+        "title": "Manual",
+        "contract_type": "service",
+        "amount": "20",
+        "terms": "Translate the manual.",
+        "acceptance_criteria": "All pages.",
+        "review_by": "2030-01-01T00:00:00Z",
+        "funded": True,
+    }
+    return await guild.send(by, "POST", "/treasury/requests", json={"kind": "contract", "contract": contract})
+
+
+async def test_a_funded_contract_with_a_provider_of_another_registry_is_refused_and_nothing_is_stored(
+    pair: Neighbours, guild
+):
+    await fund(guild)
+    refused = await propose(guild, guild.owner, await pair.b.registry.agent())
+    assert code(refused) == (422, "FUNDED_ACROSS")
+    assert (await guild.read(guild.owner, "/treasury/requests"))["items"] == []
+    assert (await guild.read(guild.owner, "/treasury"))["spent_today"] == "0"
+
+
+async def test_an_approved_contract_with_a_provider_of_another_registry_stays_pending_with_the_reason(
+    pair: Neighbours, guild
+):
+    await fund(guild)
+    await ruled(guild, ONE_OWNER)
+    admin = await guild.member("admin")
+    asked = (await propose(guild, admin, await pair.b.registry.agent())).json()
+    approved = (await guild.approve(guild.owner, asked["request_id"])).json()
+    assert (approved["status"], approved["reason"]) == ("PENDING", commerce.FundedAcross().detail)
+    assert code(await act(guild, admin, asked["request_id"], "retry")) == (422, "FUNDED_ACROSS")
+    assert (await guild.read(guild.owner, "/treasury"))["spent_today"] == "0"
+
+
+async def test_an_agent_of_another_registry_does_not_bid_for_work(pair: Neighbours, guild):
+    await fund(guild)
+    work, bob = Offering(guild), await pair.b.registry.agent()
+    order = await work.open()
+    # Its token is not one of this registry.
+    assert (await work.try_bid(bob, order)).status_code == 401
+    registry = pair.a.registry
+    foreign = Agent(bob.did, 1, (), frozenset(), is_governed=False)
+    given = {"settings": registry.settings, "bond_admits": commerce.BOND_ADMITS.of(registry.runtime)}
+    new = NewBid(parse_amount("8"), 60, "")
+    with pytest.raises(commerce.FundedAcross):
+        await registry.database.transaction(lambda tx: bid(tx, foreign, UUID(order["id"]), new, **given))
+    assert (await work.read(order))["bid_count"] == 0

@@ -9,10 +9,14 @@ import pytest
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import bar_author
 from hansa.foundation.plumbing.web.caller import Developer
-from hansa.foundation.values.errors import Refused
+from hansa.foundation.values.errors import OrgRoleRequired, Refused
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import agents
+from hansa.rooms import agents, catalogue
 from hansa.rooms.agents.errors import NotTheOwner
+from hansa.rooms.catalogue.errors import CardNotYours
+from hansa.rooms.catalogue.owning.edit import CardEdit, Editor, edit_card
+from hansa.rooms.catalogue.owning.ownership import ownership_in
+from hansa.rooms.catalogue.signatures import SignaturePolicy
 from hansa.rooms.enforcement.developers import is_suspended_or_closed
 from hansa.rooms.enforcement.organizations import suspend_organization
 from hansa.rooms.organizations import errors, rules
@@ -95,6 +99,37 @@ class Scene:
 
     def rotate(self, who: Developer) -> UseCase:
         return lambda tx: agents.rotate_secret(tx, who, self.agent, f"hsk_{next(_numbers)}")
+
+    async def with_card(self) -> "Scene":
+        """The organization has an agent with a card."""
+        await self.with_agent()
+        await self.run(
+            lambda tx: catalogue.publish_card(
+                tx,
+                did=self.agent,
+                developer_id=self.founder.id,
+                card_data=card_of(name="Before"),
+                settings=self.registry.settings,
+                organization_id=self.id,
+            )
+        )
+        return self
+
+    def edit(self, who: Developer) -> UseCase:
+        """Write another card."""
+        policy = SignaturePolicy.of(self.registry.settings)
+        editor = Editor(who.id, self.agent, lambda _: None, policy)
+        change = CardEdit(card_of(name="After"), None)
+        return lambda tx: edit_card(tx, editor, change, ownership_in(self.registry.runtime))
+
+    def change_and_read(self, member: Developer, role: Role | None) -> UseCase:
+        """Change a member, and read the name on the card once that is done."""
+
+        async def act(tx: Tx) -> Any:
+            await self.change(self.founder, member, role)(tx)
+            return await catalogue.name_of_agent(tx, self.agent)
+
+        return act
 
     def accept(self, token: str) -> UseCase:
         return lambda tx: invitations.accept(tx, self.guest, token)
@@ -241,6 +276,27 @@ async def _leaver_reads_a_secret(
     return [scene.rotate(scene.admin), scene.change(scene.founder, scene.admin, None)], judge
 
 
+async def _card_is_edited_by_one_who_is_removed(
+    scene: Scene, role: Role | None = None
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    await scene.with_card()
+
+    async def judge(outcomes: Outcomes) -> None:
+        edited, name_at_removal = outcomes
+        is_refused = isinstance(edited, Refused)
+        assert not is_refused or isinstance(edited, CardNotYours if role is None else OrgRoleRequired)
+        # What was written was there before the removal: nothing comes after it.
+        assert name_at_removal == ("Before" if is_refused else "After")
+
+    return [scene.edit(scene.admin), scene.change_and_read(scene.admin, role)], judge
+
+
+async def _card_is_edited_by_one_who_becomes_a_viewer(
+    scene: Scene,
+) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
+    return await _card_is_edited_by_one_who_is_removed(scene, Role.VIEWER)
+
+
 async def _owner_approves_and_leaves(
     scene: Scene,
 ) -> tuple[list[UseCase], Callable[[Outcomes], Awaitable[None]]]:
@@ -340,6 +396,8 @@ async def _two_agents_are_born_where_one_has_room(
 
 
 MEETINGS = {
+    "a card is edited before its editor is removed, or not at all": _card_is_edited_by_one_who_is_removed,
+    "a card is edited before its editor becomes a viewer, or not at all": _card_is_edited_by_one_who_becomes_a_viewer,
     "a veto or the end of the notice counts, never both": _notice_ends_and_an_owner_vetoes,
     "an appointment is carried out once": _two_jobs_carry_an_appointment_out,
     "an agent that is born is suspended with its organization": _agent_is_born_while_the_organization_is_suspended,

@@ -19,7 +19,7 @@ from .documents import root_router
 from .grants import forget_sites, pay_owed_grants
 from .grants_store import HAS_OWED_GRANT
 from .keys import newest_keys
-from .rights import right_at
+from .rights import held_right_at, right_at
 from .routes import router
 from .secret import sign_in
 from .spending import forget_approvals, spent_under_grants
@@ -65,6 +65,7 @@ ROOM = Room(
         journal.OWNED_AMONG.filled_with(readable_among),
         catalogue.LOCK_AGENT.filled_with(lock_right_and_status),
         catalogue.AGENT_RIGHT.filled_with(right_at),
+        catalogue.HELD_RIGHT.filled_with(held_right_at),
         catalogue.AGENT_KEYS.filled_with(newest_keys),
     ),
 )

@@ -28,6 +28,12 @@ async def right_at(tx: Tx, developer_id: int, did: str) -> Right | None:
     return found.right if found else None
 
 
+async def held_right_at(tx: Tx, developer_id: int, did: str) -> Right | None:
+    """The same for an act: a membership that gives the right stays as it is until the transaction ends."""
+    found = await _held(tx, developer_id, did, Right.OPERATE)
+    return found.right if found else None
+
+
 async def _held(tx: Tx, developer_id: int, did: str, right: Right) -> HeldAgent | None:
     found = await store.find_held(tx, developer_id, did)
     if found is None or right is Right.READ or not found.is_collective:

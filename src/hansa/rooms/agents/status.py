@@ -152,7 +152,7 @@ async def record_heartbeat(tx: Tx, did: str) -> datetime | None:
 
 
 async def lock_right_and_status(tx: Tx, developer_id: int, did: str) -> tuple[Right | None, str] | None:
-    """The right of the developer at the agent, and its status, which does not change before the transaction ends; None: no such agent here."""
+    """The right of the developer at the agent, and its status, which do not change before the transaction ends; None: no such agent here."""
     return await store.lock_right_and_status(tx, developer_id, did)
 
 

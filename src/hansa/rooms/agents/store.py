@@ -91,7 +91,8 @@ SELECT agents_right($1, a) AS level, a.roles, a.organization_id IS NOT NULL AS i
 """
 
 _LOCK_RIGHT_AND_STATUS = """
-SELECT agents_right($1, a) AS level, a.status FROM agents_agent a WHERE a.did = $2 FOR NO KEY UPDATE
+SELECT agents_right($1, a) AS level, a.status, a.organization_id IS NOT NULL AS is_collective
+FROM agents_agent a WHERE a.did = $2 FOR NO KEY UPDATE
 """
 
 _FOUND = """
@@ -342,9 +343,12 @@ async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
 
 
 async def lock_right_and_status(tx: Tx, developer_id: int, did: str) -> tuple[Right | None, str] | None:
-    """The right of a developer at an agent, and its status; the agent stays locked. None for an unknown DID."""
+    """The right of a developer at an agent, and its status; the agent and a membership stay locked. None for an unknown DID."""
     row = await tx.fetchrow(_LOCK_RIGHT_AND_STATUS, developer_id, did)
-    return None if row is None else (_right(row["level"]), row["status"])
+    if row is None:
+        return None
+    held = await hold_right(tx, developer_id, did) if row["is_collective"] else _right(row["level"])
+    return held, row["status"]
 
 
 async def write_status(tx: Tx, did: str, status: str) -> None:

@@ -2,7 +2,7 @@
 
 from .bonds import show_bond
 from .card_facts import HAS_ANSWERED, IS_HOST_VERIFIED, LIVENESS, NAME_ON_CARD
-from .card_rights import AGENT_RIGHT, CardReader
+from .card_rights import AGENT_RIGHT, HELD_RIGHT, CardReader
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
@@ -83,6 +83,7 @@ __all__ = [
     "CALL_TOOL",
     "CARD_STATE",
     "HAS_ANSWERED",
+    "HELD_RIGHT",
     "IS_HOST_VERIFIED",
     "LIVENESS",
     "LOCAL_ORIGIN",

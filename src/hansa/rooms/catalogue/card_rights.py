@@ -15,6 +15,7 @@ RightAt: TypeAlias = Callable[[Tx, int, str], Awaitable[Right | None]]
 """The right of the developer of that id at the agent of that DID; None for none."""
 
 AGENT_RIGHT: Slot[RightAt] = Slot("catalogue: right at an agent")
+HELD_RIGHT: Slot[RightAt] = Slot("catalogue: right at an agent until the transaction ends")
 
 
 class CardReader(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.telemetry.metrics import (
 )
 from hansa.rooms import federation
 
-from .card_rights import AGENT_RIGHT
+from .card_rights import AGENT_RIGHT, HELD_RIGHT
 from .exports import router as exports_router
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
 from .mcp_servers import import_router, servers_router
@@ -125,7 +125,7 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total, search_index_current),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, AGENT_RIGHT, LOCK_AGENT, RELEASES_OF_AGENT, VISIT_MADE),
+    offers=(AGENT_KEYS, AGENT_RIGHT, HELD_RIGHT, LOCK_AGENT, RELEASES_OF_AGENT, VISIT_MADE),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),

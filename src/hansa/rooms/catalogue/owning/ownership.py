@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED
 from hansa.foundation.values.errors import DeveloperSuspended, OrgRoleRequired
 from hansa.foundation.values.rights import Right
-from hansa.rooms.catalogue.card_rights import AGENT_RIGHT, CardReader, RightAt
+from hansa.rooms.catalogue.card_rights import HELD_RIGHT, CardReader, RightAt
 from hansa.rooms.catalogue.errors import AgentNotActive, AgentNotHere, AgentNotYours, CardNotYours
 from hansa.rooms.catalogue.records import Card
 from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKeys
@@ -20,7 +20,7 @@ RightAndStatus: TypeAlias = tuple[Right | None, str]
 
 
 class Ownership(msgspec.Struct, frozen=True):
-    """The first two answers hold until the transaction ends."""
+    """The first three answers hold until the transaction ends."""
 
     is_suspended: Callable[[Tx, int], Awaitable[bool]]
     """Whether the developer is suspended, or the account closed."""
@@ -70,7 +70,7 @@ def ownership_in(runtime: Runtime) -> Ownership:
     return Ownership(
         IS_DEVELOPER_SUSPENDED.of(runtime),
         LOCK_AGENT.of(runtime),
-        AGENT_RIGHT.of(runtime),
+        HELD_RIGHT.of(runtime),
         AGENT_KEYS.of(runtime),
     )
 
