@@ -2,6 +2,8 @@
 
 import pytest
 
+from hansa.foundation.plumbing.storage.page_facts import read_facts
+from hansa.rooms import organizations
 from tests.notified import notified_of, subscribe
 from tests.organizations import answer_invitation, code, found, id_of, token_mailed_to
 from tests.treasuries import ONE_OWNER, act, fund, pay, put_rules, ruled, team_with
@@ -132,6 +134,47 @@ async def test_the_tier_of_the_creation_and_that_of_the_execution_both_bind(regi
     # Two admins meet the tier of now; the tier of the creation needs an owner.
     assert (await guild.approve(second, number)).json()["status"] == "PENDING"
     assert (await guild.approve(guild.owner, number)).json()["status"] == "EXECUTED"
+
+
+async def waiting_for(registry, who):
+    """The ids of the requests that wait for a person; the home page counts as many."""
+    person = await id_of(who)
+    listed = await registry.database.read(lambda tx: organizations.waiting_for_person(tx, person, 10))
+    fact = {"requests": organizations.REQUESTS_WAITING}
+    facts, _ = await registry.database.read(lambda tx: read_facts(tx, person, fact, [], {}))
+    assert facts["requests"] == len(listed)
+    return [str(one.id) for one in listed]
+
+
+async def test_a_request_waits_for_those_who_may_approve_it_by_the_rules_of_now(registry, guild, admin):
+    await fund(guild)
+    second, team_mate = await guild.member("admin"), await guild.member()
+    await team_with(guild, "finance", team_mate)
+    await ruled(guild, ONE_OWNER, unapproved_per_day_max="30")
+    payee = await registry.agent()
+    number = (await pay(guild, payee, "20", admin)).json()["request_id"]
+    assert [await waiting_for(registry, one) for one in (guild.owner, second, admin)] == [[number], [], []]
+    changed = (await put_rules(guild, admin, tiers=[ONE_OWNER | {"approvals": 2, "from": "admin"}])).json()
+    assert (await guild.approve(guild.owner, changed["request_id"])).json()["status"] == "EXECUTED"
+    assert [await waiting_for(registry, one) for one in (guild.owner, second, admin)] == [
+        [number],
+        [number],
+        [],
+    ]
+    changed = (
+        await put_rules(guild, admin, tiers=[{"over": "30", "approvals": 1, "from": "finance"}])
+    ).json()
+    assert await waiting_for(registry, second) == [number, changed["request_id"]]
+    for one in (guild.owner, second):
+        await guild.approve(one, changed["request_id"])
+    # Below every tier nothing binds but the creation, until the sum of a day without approvals is passed.
+    assert [await waiting_for(registry, one) for one in (second, team_mate)] == [[], []]
+    assert (await pay(guild, payee, "15", admin)).json()["status"] == "EXECUTED"
+    assert [await waiting_for(registry, one) for one in (guild.owner, second, team_mate)] == [
+        [number],
+        [],
+        [number],
+    ]
 
 
 async def test_approvals_are_counted_of_those_who_still_hold_the_right(registry, guild, admin):

@@ -44,7 +44,7 @@ async def test_agents_of_one_developer_have_so_many_bids_on_an_order_together(re
     await work.bid(agents[BIDS], await work.open())
 
 
-async def test_agents_of_one_organization_have_so_many_bids_whoever_created_them(registry, work):
+async def test_agents_of_one_organization_have_so_many_bids_together(registry, work):
     order = await work.open()
     *first, last = await agents_of_organization(registry, BIDS + 1)
     for agent in first:

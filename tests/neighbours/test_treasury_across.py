@@ -14,7 +14,7 @@ from tests.neighbours.crossing_scene import deadlines_pass, run, settle
 from tests.neighbours.two_registries import Neighbours
 from tests.organizations import code, found
 from tests.running_jobs import run_due
-from tests.treasuries import ONE_OWNER, act, fund, liquid, pay, ruled
+from tests.treasuries import ONE_OWNER, act, fund, liquid, pay, ruled, team_with
 from tests.work_orders import Offering
 
 
@@ -68,6 +68,48 @@ async def test_an_aborted_payment_has_failed_and_does_not_count(pair: Neighbours
     assert (treasury["balances"]["liquid"], treasury["spent_today"]) == ("90", "0")
     assert code(await act(guild, admin, number, "retry")) == (409, "REQUEST_ENDED")
     assert (await pay(guild, bob, "1", admin)).json()["status"] == "EXECUTING"
+
+
+@pytest.mark.parametrize("period", ["month", "once"])
+async def test_an_aborted_payment_of_an_earlier_month_gives_a_budget_nothing_back(
+    pair: Neighbours, guild, period
+):
+    await fund(guild)
+    bob, payee = await pair.b.registry.agent(), await pair.a.registry.agent()
+    team_id = await team_with(guild, "finance", guild.owner)
+    members = {"name": "Calls", "amount": "20", "period": "month", "team_id": team_id}
+    made = (await guild.send(guild.owner, "POST", "/treasury/budgets", json=members)).json()
+    number = (await pay(guild, bob, "10", budget_id=made["budget_id"])).json()["request_id"]
+    await run(pair.a, "UPDATE treasury_budget SET period_start = period_start - interval '1 month'")
+    path = f"/treasury/budgets/{made['budget_id']}"
+    assert (await guild.send(guild.owner, "PATCH", path, json={"period": period})).status_code == 200
+    assert (await pay(guild, payee, "15", budget_id=made["budget_id"])).json()["status"] == "EXECUTED"
+    await deadlines_pass(pair.a)
+    await settle(pair.a, pair.b)
+    await followed(pair.a)
+    assert (await guild.read(guild.owner, f"/treasury/requests/{number}"))["status"] == "FAILED"
+    (budget,) = (await guild.read(guild.owner, "/treasury"))["budgets"]
+    assert (budget["period"], budget["spent"]) == (period, "15")
+
+
+async def test_an_aborted_payment_goes_back_to_a_budget_whose_period_was_changed_meanwhile(
+    pair: Neighbours, guild
+):
+    await fund(guild)
+    bob = await pair.b.registry.agent()
+    team_id = await team_with(guild, "finance", guild.owner)
+    members = {"name": "Calls", "amount": "20", "period": "once", "team_id": team_id}
+    made = (await guild.send(guild.owner, "POST", "/treasury/budgets", json=members)).json()
+    await run(pair.a, "UPDATE treasury_budget SET period_start = period_start - interval '1 month'")
+    await pay(guild, bob, "10", budget_id=made["budget_id"])
+    path = f"/treasury/budgets/{made['budget_id']}"
+    changed = await guild.send(guild.owner, "PATCH", path, json={"period": "month"})
+    assert changed.json()["spent"] == "10"
+    await deadlines_pass(pair.a)
+    await settle(pair.a, pair.b)
+    await followed(pair.a)
+    (budget,) = (await guild.read(guild.owner, "/treasury"))["budgets"]
+    assert budget["spent"] == "0"
 
 
 async def test_an_agent_of_no_known_registry_is_not_paid(pair: Neighbours, guild):

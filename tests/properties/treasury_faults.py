@@ -18,7 +18,7 @@ from hansa.rooms.organizations.requests.kinds import RequestKind
 from hansa.rooms.organizations.rules import Role
 from hansa.rooms.treasury import counting, store
 from hansa.rooms.treasury.payments import contracting, crossings
-from hansa.rooms.treasury.records import Limits, Outlay
+from hansa.rooms.treasury.records import Limits, Outlay, Spent
 
 
 def _leavers_approve(patch: pytest.MonkeyPatch) -> None:
@@ -45,11 +45,11 @@ def _budget_before_the_lock(patch: pytest.MonkeyPatch) -> None:
         if budget is None or read_before.setdefault(budget_id, budget.spent) + amount > budget.amount:
             return None
         row = await tx.fetchrow(
-            "UPDATE treasury_budget SET spent = spent + $2 WHERE id = $1 RETURNING period_start, amount - spent AS rest",
+            "UPDATE treasury_budget SET spent = spent + $2 WHERE id = $1 RETURNING period_start, period_number, amount - spent AS rest",
             budget_id,
             amount,
         )
-        return row and (row["period_start"], Minor(int(row["rest"])))
+        return row and Spent(**{**row, "rest": Minor(int(row["rest"]))})
 
     patch.setattr(store, "spend_of_budget", spend)
 

@@ -114,7 +114,7 @@ class Invitation:
 
 @dataclass
 class Crossing:
-    """Units on their way to another registry, which decides."""
+    """Units under way to another registry, which decides."""
 
     amount: int
     outlay: Outlay

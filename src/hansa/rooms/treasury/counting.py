@@ -10,7 +10,7 @@ from hansa.rooms.organizations import Demand, Organization, Request
 
 from . import judging, store
 from .errors import BudgetExceeded, BudgetUnknown, TreasuryDayLimit, TreasuryPayeeNotAllowed
-from .records import Limits, Outlay, Rules
+from .records import Limits, Outlay, Rules, Spent
 
 
 async def rules_of(tx: Tx, organization_id: UUID) -> Rules:
@@ -54,10 +54,10 @@ async def count(tx: Tx, organization: Organization, outlay: Outlay, limits: Limi
 
     Raises: TreasuryDayLimit, BudgetUnknown, BudgetExceeded.
     """
-    period_start = rest = None
+    of_budget = None
     if outlay.budget_id is not None:
-        period_start, rest = await _spend_budget(tx, organization, outlay.budget_id, outlay.amount)
-    if not await store.count(tx, organization.id, outlay, limits.per_day_max, period_start):
+        of_budget = await _spend_budget(tx, organization, outlay.budget_id, outlay.amount)
+    if not await store.count(tx, organization.id, outlay, limits.per_day_max, of_budget):
         assert limits.per_day_max is not None
         spent = (await store.today(tx, organization.id)).spent
         left = max(0, limits.per_day_max - spent)
@@ -65,12 +65,10 @@ async def count(tx: Tx, organization: Organization, outlay: Outlay, limits: Limi
             f"{format_amount(outlay.amount)} exceeds the {format_amount(left)} that are left of the daily limit (UTC) of the organization.",
             context={"left": format_amount(left)},
         )
-    return rest
+    return None if of_budget is None else of_budget.rest
 
 
-async def _spend_budget(
-    tx: Tx, organization: Organization, budget_id: UUID, amount: Minor
-) -> tuple[object, Minor]:
+async def _spend_budget(tx: Tx, organization: Organization, budget_id: UUID, amount: Minor) -> Spent:
     spent = await store.spend_of_budget(tx, organization.id, budget_id, amount)
     if spent is not None:
         return spent

@@ -80,6 +80,14 @@ class Outlay(msgspec.Struct, frozen=True):
     budget_id: UUID | None = None
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """Period of a budget that an amount was taken from, and the rest."""
+
+    period_start: date
+    period_number: int
+    rest: Minor
+
+
 class Counted(msgspec.Struct, frozen=True):
     """Outlay as it was counted."""
 
@@ -88,4 +96,4 @@ class Counted(msgspec.Struct, frozen=True):
     amount: Minor
     is_unapproved: bool
     budget_id: UUID | None
-    period_start: date | None
+    period_number: int | None

@@ -1,7 +1,6 @@
 """The SQL of treasuries. Every change holds the row of the organization; sums change by conditional UPDATEs."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -9,12 +8,13 @@ import asyncpg
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .records import Budget, Counted, Day, Limits, NewBudget, Outlay
+from .records import Budget, Counted, Day, Limits, NewBudget, Outlay, Spent
 
 _TODAY = "(now() AT TIME ZONE 'UTC')::date"
 # A budget of a month begins anew in each.
 _MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC')::date"
-_SPENT = f"CASE WHEN b.period = 'month' AND b.period_start < {_MONTH} THEN 0 ELSE b.spent END"
+_IS_OVER = f"(b.period = 'month' AND b.period_start < {_MONTH})"
+_SPENT = f"CASE WHEN {_IS_OVER} THEN 0 ELSE b.spent END"
 
 _PUT_LIMITS = """
 INSERT INTO treasury_limits (organization_id, per_day_max, unapproved_per_day_max, allowlist) VALUES ($1, $2, $3, $4)
@@ -34,14 +34,15 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, {_MONTH}) ON CONFLICT DO NOTHING RETURNING t
 
 _UPDATE_BUDGET = f"""
 UPDATE treasury_budget b SET name = $3, amount = $4, period = $5, team_id = $6, agent_did = $7, spent = {_SPENT},
-  period_start = {_MONTH}
+  period_number = b.period_number + {_IS_OVER}::int, period_start = {_MONTH}
 WHERE b.organization_id = $1 AND b.id = $2 AND b.deleted_at IS NULL
 """  # noqa: S608
 
 _SPEND_BUDGET = f"""
-UPDATE treasury_budget b SET spent = {_SPENT} + $2,
+UPDATE treasury_budget b SET spent = {_SPENT} + $2, period_number = b.period_number + {_IS_OVER}::int,
   period_start = CASE WHEN b.period = 'month' THEN {_MONTH} ELSE b.period_start END
-WHERE b.id = $1 AND b.organization_id = $3 AND b.deleted_at IS NULL AND {_SPENT} + $2 <= b.amount RETURNING b.period_start, b.amount - b.spent AS rest
+WHERE b.id = $1 AND b.organization_id = $3 AND b.deleted_at IS NULL AND {_SPENT} + $2 <= b.amount
+RETURNING b.period_start, b.period_number, b.amount - b.spent AS rest
 """  # noqa: S608
 
 _COUNT = f"""
@@ -49,13 +50,13 @@ WITH counted AS (
   INSERT INTO treasury_day AS d (organization_id, day, spent, unapproved) VALUES ($1, {_TODAY}, $2::bigint, $3::bigint)
   ON CONFLICT (organization_id, day) DO UPDATE SET spent = d.spent + excluded.spent, unapproved = d.unapproved + excluded.unapproved
   WHERE $4::bigint IS NULL OR d.spent + excluded.spent <= $4 RETURNING d.day)
-INSERT INTO treasury_outlay (id, organization_id, day, amount, is_unapproved, budget_id, period_start)
-SELECT $5, $1, day, $2::bigint, $6, $7, $8::date FROM counted RETURNING true
+INSERT INTO treasury_outlay (id, organization_id, day, amount, is_unapproved, budget_id, period_start, period_number)
+SELECT $5, $1, day, $2::bigint, $6, $7, $8::date, $9 FROM counted RETURNING true
 """  # noqa: S608
 
 _RETURN = """
 UPDATE treasury_outlay SET returned_at = clock_timestamp() WHERE id = $1 AND returned_at IS NULL
-RETURNING organization_id, day, amount, is_unapproved, budget_id, period_start
+RETURNING organization_id, day, amount, is_unapproved, budget_id, period_number
 """
 
 _RETURN_DAY = """
@@ -63,9 +64,9 @@ UPDATE treasury_day SET spent = spent - $3, unapproved = unapproved - CASE WHEN 
 WHERE organization_id = $1 AND day = $2
 """
 
-# Nothing of an earlier month comes back to the present one.
+# Nothing of an earlier period comes back to the present one.
 _RETURN_BUDGET = """
-UPDATE treasury_budget SET spent = greatest(spent - $2, 0) WHERE id = $1 AND (period = 'once' OR period_start = $3)
+UPDATE treasury_budget SET spent = greatest(spent - $2, 0) WHERE id = $1 AND period_number = coalesce($3, 0)
 """
 
 
@@ -149,15 +150,15 @@ async def delete_budgets_of_agent(tx: Tx, dids: Sequence[str]) -> None:
     )
 
 
-async def spend_of_budget(
-    tx: Tx, organization_id: UUID, budget_id: UUID, amount: Minor
-) -> tuple[Any, Minor] | None:
-    """Take the amount from a budget: its period and the rest; None where it does not cover it."""
+async def spend_of_budget(tx: Tx, organization_id: UUID, budget_id: UUID, amount: Minor) -> Spent | None:
+    """Take the amount from a budget; None where it does not cover it."""
     row = await tx.fetchrow(_SPEND_BUDGET, budget_id, amount, organization_id)
-    return None if row is None else (row["period_start"], Minor(int(row["rest"])))
+    return None if row is None else Spent(**{**row, "rest": Minor(int(row["rest"]))})
 
 
-async def count(tx: Tx, organization_id: UUID, outlay: Outlay, most: Minor | None, period_start: Any) -> bool:
+async def count(
+    tx: Tx, organization_id: UUID, outlay: Outlay, most: Minor | None, spent: Spent | None
+) -> bool:
     """Add what a request or a draw counts to the sums of the present day, once; False where they would exceed the limit."""
     if most is not None and outlay.amount > most:
         return False
@@ -171,7 +172,8 @@ async def count(tx: Tx, organization_id: UUID, outlay: Outlay, most: Minor | Non
         outlay.id,
         outlay.is_unapproved,
         outlay.budget_id,
-        period_start,
+        spent and spent.period_start,
+        spent and spent.period_number,
     )
     return bool(counted)
 
@@ -184,7 +186,7 @@ async def return_outlay(tx: Tx, outlay_id: UUID) -> None:
     counted = Counted(**row)
     await tx.execute(_RETURN_DAY, counted.organization_id, counted.day, counted.amount, counted.is_unapproved)
     if counted.budget_id is not None:
-        await tx.execute(_RETURN_BUDGET, counted.budget_id, counted.amount, counted.period_start)
+        await tx.execute(_RETURN_BUDGET, counted.budget_id, counted.amount, counted.period_number)
 
 
 def _members(new: NewBudget) -> tuple[object, ...]:
