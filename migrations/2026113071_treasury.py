@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "2026113071"
-down_revision = "2026113081"
+down_revision = "2026113084"
 
 
 def upgrade() -> None:
