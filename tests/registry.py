@@ -330,7 +330,7 @@ def card_of(name: str = "Translator", **more: Any) -> dict[str, Any]:
 
 def another_process(runtime: Runtime) -> Runtime:
     """Return the runtime of another process on the same database."""
-    return replace(runtime, slots=ASSEMBLY.slots())
+    return replace(runtime, slots=ASSEMBLY.slots(), settings=runtime.settings.for_another_process())
 
 
 def settings_of(dsn: str, directory: Path, **overrides: object) -> Settings:

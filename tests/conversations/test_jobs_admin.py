@@ -41,6 +41,7 @@ KEPT = {
     "transfers: bridge messages to a peer": "a message to a peer about units",
     "transfers: messages to a peer": "a message to a peer about units",
     "webhook": "deliveries that wait for an owner",
+    "parameters: take effect": "the registry card that states a value in force",
 }
 
 

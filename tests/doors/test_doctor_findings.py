@@ -14,6 +14,7 @@ from hansa.doors.commands import inspection
 from hansa.doors.diagnosis import Facts, Finding, check
 from hansa.doors.diagnosis.durability import Durability
 from hansa.doors.diagnosis.facts import Answers, DatabaseFacts, Queue
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.process_files import ServingProcess
 from hansa.foundation.plumbing.settings import read_settings
 from hansa.foundation.plumbing.storage.backup_record import BackupRecord
@@ -226,3 +227,24 @@ def test_a_pooler_that_drops_settings_is_a_warning_with_the_statements_of_the_ro
     found = worst(with_database(sound, settings_not_in_effect={"jit": "on"}), "pooler")
     assert found.severity == "warning"
     assert found.fix == "ALTER ROLE CURRENT_USER SET jit = 'off'"
+
+
+def test_a_value_of_governance_is_named_with_its_source_and_its_pending_change(sound: Facts):
+    at = datetime(2026, 12, 1, tzinfo=UTC)
+    bounds = parameters.Bounds("decimal", "0", "2")
+    governed = parameters.Parameter("fee_base_rate_percent", "1", "governance", bounds, None)
+    pending = parameters.Parameter(
+        "bond_minimum", "100", "environment", bounds, parameters.Scheduled("40", at)
+    )
+    found = [
+        one
+        for one in check(with_database(sound, governed=[governed, pending]))
+        if one.subject == "governance"
+    ]
+    assert [(one.severity, one.message) for one in found] == [
+        ("ok", "FEE_BASE_RATE_PERCENT is 1, by governance, whatever the environment states"),
+        (
+            "ok",
+            "BOND_MINIMUM is 100, by the environment, 40 from 2026-12-01T00:00:00+00:00 on, by governance",
+        ),
+    ]

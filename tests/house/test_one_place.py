@@ -36,8 +36,8 @@ def calls_of(name: str, folder: Path) -> Iterator[str]:
                 yield file.relative_to(folder).as_posix()
 
 
-def test_the_fees_of_a_registry_are_those_of_its_book():
-    assert list(calls_of("FeePolicy", SOURCE)) == ["rooms/ledger/book.py"]
+def test_the_fees_of_a_registry_are_those_of_its_settings():
+    assert list(calls_of("FeePolicy", SOURCE)) == ["rooms/ledger/rules.py"]
 
 
 def test_each_call_is_found(tmp_path: Path):

@@ -34,7 +34,10 @@ class Payer:
 class Storm:
     """Clients of one registry. They outlive it: an operation without an answer is recorded, and the next one is tried."""
 
-    def __init__(self, url: str, history: History, seed: int, *, clients: int, agents: int) -> None:
+    def __init__(
+        self, url: str, history: History, seed: int, *, clients: int, agents: int, first: int = 0
+    ) -> None:
+        """Developers and transfers are numbered from `first` on: storms of one registry have numbers of their own."""
         self._http = httpx2.AsyncClient(
             base_url=f"{url}/api/v1",
             trust_env=False,
@@ -46,8 +49,13 @@ class Storm:
         self._clients = clients
         self._count = agents
         self._agents: list[Payer] = []
-        self._numbers = 0
+        self._numbers = first
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def payers(self) -> set[str]:
+        """The DIDs of the agents that pay each other."""
+        return {agent.did for agent in self._agents}
 
     async def gather(self) -> None:
         """Onboard the agents that pay each other; each holds a genesis grant."""

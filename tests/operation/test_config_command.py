@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import Settings, read_settings
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.embedded import running_dsn
+from tests.governed_values import changed
 from tests.operation.conftest import Launch
 from tests.operation.registry_process import Ended, RegistryProcess, run
 from tests.operation.test_bad_settings import REFUSED
@@ -155,3 +158,23 @@ async def test_a_settings_file_with_secrets_that_every_account_can_read_is_a_war
     file.write_text("DATABASE_POOL_SIZE=8\nSMTP_URL=smtp://mail.example\n")
     assert await warnings() == [False, False]
     assert (await exposed.stop()).code == 0
+
+
+async def test_a_value_of_governance_is_shown_where_the_database_is_reached(operated: Launch):
+    registry = operated(workers=1, FEE_BASE_RATE_PERCENT="0.75")
+    await registry.start()
+    dsn = running_dsn(registry.data_dir)
+    database = Database(dsn, pool_size=1)
+    await database.open()
+    settings = read_settings(data_dir=registry.data_dir)
+    await changed(
+        database, settings, {"fee_base_rate_percent": ("0.5", "1.5"), "bond_minimum": ("100", "40")}
+    )
+    await database.close()
+    shown = await settings_shown(registry.data_dir, FEE_BASE_RATE_PERCENT="0.75")
+    assert shown["FEE_BASE_RATE_PERCENT"] == ("1.5", "governance")
+    assert shown["BOND_MINIMUM"] == ("40", "governance")
+    assert shown["BOND_MATURITY_DAYS"] == (14, "default")
+    assert (await registry.stop()).code == 0
+    printed = (await config(registry.data_dir)).output.splitlines()
+    assert printed[-1] == "The database was not reached: values of governance are not shown."

@@ -201,7 +201,7 @@ async def open_runtime(settings: Settings, dsn: str) -> AsyncIterator[Runtime]:
 def runtime_on(database: Database, settings: Settings) -> Runtime:
     """The state of one process that uses this open database. Raises: BadKey."""
     return Runtime(
-        settings=settings,
+        settings=settings.for_another_process(),
         database=database,
         tokens=TokenIssuer(Keyring(settings.data_dir), settings.trust_domain),
         mail=mailbox(settings.smtp_url, settings.mail_from, settings.data_dir),

@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 MATURITY, WINDOW = timedelta(days=30), timedelta(hours=72)
 MOMENT = timedelta(microseconds=1)
 MINIMUM = Minor(1_000)
-POLICY = Policy("enforce", MINIMUM, MATURITY, WINDOW, "AVT")
+POLICY = Policy("enforce", MINIMUM, MATURITY, "AVT")
 NO_BUSINESS = Business(ZERO, 0)
 
 
@@ -71,12 +71,12 @@ def test_a_deposit_makes_a_bond_active_again_and_its_maturity_counts_from_it(sta
 def test_a_release_takes_until_the_maturity_and_at_least_as_long_as_a_dispute_may_be_filed(
     matures_in: timedelta, releasable_in: timedelta
 ):
-    after = releasing(bond(matures_at=NOW + matures_in), POLICY, NO_BUSINESS)
+    after = releasing(bond(matures_at=NOW + matures_in), NOW + WINDOW, NO_BUSINESS)
     assert (after.state, after.releasable_at) == (State.RELEASING, NOW + releasable_in)
 
 
 def test_a_slashed_bond_with_units_left_is_released():
-    assert releasing(bond(State.SLASHED, 1), POLICY, NO_BUSINESS).state == State.RELEASING
+    assert releasing(bond(State.SLASHED, 1), NOW + WINDOW, NO_BUSINESS).state == State.RELEASING
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_slashed_bond_with_units_left_is_released():
 )
 def test_a_bond_without_units_or_in_release_is_not_released_again(present: Bond):
     with pytest.raises(BondWrongState):
-        releasing(present, POLICY, NO_BUSINESS)
+        releasing(present, NOW + WINDOW, NO_BUSINESS)
 
 
 def test_an_open_contract_blocks_release_and_unlock():
     for act in (
-        lambda: releasing(bond(), POLICY, Business(ZERO, 1)),
+        lambda: releasing(bond(), NOW + WINDOW, Business(ZERO, 1)),
         lambda: released(in_release(), Business(ZERO, 1)),
     ):
         with pytest.raises(BondBlocked) as refused:
@@ -99,7 +99,7 @@ def test_an_open_contract_blocks_release_and_unlock():
 
 def test_a_dispute_about_less_than_the_bond_blocks_no_release_and_keeps_its_amount_at_the_unlock():
     disputed = Business(Minor(1_499), 0)
-    assert releasing(bond(amount=1_500), POLICY, disputed).amount == 1_500
+    assert releasing(bond(amount=1_500), NOW + WINDOW, disputed).amount == 1_500
     after = released(in_release(amount=1_500), disputed)
     assert (after.state, after.amount, after.hold_id) == (State.RELEASING, 1_499, 7)
 
@@ -108,7 +108,7 @@ def test_a_dispute_about_less_than_the_bond_blocks_no_release_and_keeps_its_amou
 def test_a_dispute_about_the_whole_bond_or_more_blocks_it(amount: int):
     disputed = Business(Minor(amount), 0)
     for act in (
-        lambda: releasing(bond(amount=1_500), POLICY, disputed),
+        lambda: releasing(bond(amount=1_500), NOW + WINDOW, disputed),
         lambda: released(in_release(amount=1_500), disputed),
     ):
         with pytest.raises(BondBlocked) as refused:

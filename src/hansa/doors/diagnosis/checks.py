@@ -88,6 +88,21 @@ def _settings(facts: Facts) -> Iterator[Finding]:
         yield Finding("ok", "settings", f"the settings {whose}{place} have allowed values")
 
 
+def _governed(facts: Facts) -> Iterator[Finding]:
+    for one in facts.database.governed:
+        name, later = one.name.upper(), ""
+        if one.scheduled is not None:
+            later = f", {one.scheduled.value} from {one.scheduled.at.isoformat()} on, by governance"
+        if one.source == "governance":
+            yield Finding(
+                "ok",
+                "governance",
+                f"{name} is {one.value}, by governance, whatever the environment states{later}",
+            )
+        else:
+            yield Finding("ok", "governance", f"{name} is {one.value}, by the {one.source}{later}")
+
+
 def _process(facts: Facts) -> Iterator[Finding]:
     if not facts.processes:
         yield Finding(
@@ -389,6 +404,7 @@ def _grants(facts: Facts) -> Iterator[Finding]:
 CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _versions,
     _settings,
+    _governed,
     _grants,
     _process,
     _jobs,

@@ -1,5 +1,6 @@
 """Facts about a registry: its processes, their answers, its database and its queues."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.diagnosis.durability import Durability, read_durability
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.jobs import mail_queue
 from hansa.foundation.plumbing.keys.key_files import BadKey, Keyring
 from hansa.foundation.plumbing.keys.seal import Seal
@@ -26,6 +28,7 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import federation, journal, notifications
 
 ANSWER_SECONDS = 10.0
+REACH_SECONDS = 5.0
 INTERNAL_KEY = "internal-api-key"
 
 
@@ -67,6 +70,8 @@ class DatabaseFacts(msgspec.Struct, frozen=True):
     queues: Sequence[Queue] = ()
     trust_of_peers: Sequence[str] = ()
     backup: BackupRecord | None = None
+    governed: Sequence[parameters.Parameter] = ()
+    """Settings that governance has changed, or changes at a later moment."""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -183,6 +188,7 @@ async def _read_database(kind: str, dsn: str, settings: Settings) -> DatabaseFac
             queues=await database.query(read_queues) if is_current else (),
             trust_of_peers=await database.query(_trust_of_peers) if is_current else (),
             backup=await database.query(read_backup_record) if is_current else None,
+            governed=await database.query(lambda tx: read_governed(tx, settings)) if is_current else (),
         )
     finally:
         await database.close()
@@ -209,6 +215,30 @@ async def read_queues(tx: Tx) -> list[Queue]:
             for one in reactors
         ),
     ]
+
+
+async def read_governed(tx: Tx, settings: Settings) -> list[parameters.Parameter]:
+    """The settings that governance has changed, or changes at a later moment."""
+    found = await parameters.current(tx, settings)
+    return [one for one in found if one.source == "governance" or one.scheduled is not None]
+
+
+async def read_governed_if_reached(settings: Settings) -> list[parameters.Parameter] | None:
+    """Read them like `read_governed`; None where the database cannot be reached or has another schema."""
+    try:
+        async with asyncio.timeout(REACH_SECONDS):
+            dsn = settings.database_url or running_dsn(settings.data_dir)
+            await require_reachable(dsn)
+            if await present_schema(dsn) != newest_schema():
+                return None
+            database = Database(dsn, pool_size=1)
+            await database.open()
+            try:
+                return await database.query(lambda tx: read_governed(tx, settings))
+            finally:
+                await database.close()
+    except (EmbeddedPostgresFailed, Refused, TimeoutError):
+        return None
 
 
 async def _trust_of_peers(tx: Tx) -> list[str]:

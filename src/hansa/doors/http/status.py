@@ -15,7 +15,7 @@ from pydantic import Field
 import hansa
 from hansa.doors.assembly import ASSEMBLY
 from hansa.doors.shared_metrics import current_metrics
-from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing import jobs, parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.process.write_probe import Probe
 from hansa.foundation.plumbing.settings import Settings
@@ -168,7 +168,7 @@ async def read_metrics(_: Observer) -> Response:
 
 
 @api_router.get("/public/registry-config", responses=problems(TooManyRequests))
-async def read_registry_config(_: Public, settings: Config) -> RegistryConfig:
+async def read_registry_config(_: Public, settings: parameters.InForce) -> RegistryConfig:
     """The registry's public settings."""
     return RegistryConfig.model_validate(settings, from_attributes=True)
 

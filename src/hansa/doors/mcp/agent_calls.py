@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import msgspec
 
+from hansa.foundation.plumbing import parameters
 from hansa.rooms import agents, catalogue, commerce
 
 from . import inputs, spending
@@ -107,13 +108,13 @@ async def passed_on(exchange: Exchange, call: SkillCall) -> Shaped:
     token = None
     if exchange.principal is None:
         if exchange.payment is None and call.is_paid:
-            return _payment_required(exchange, call, UNPAID)
+            return await _payment_required(exchange, call, UNPAID)
         if exchange.payment is not None:
             networks = commerce.Networks.of(runtime.settings)
             try:
                 payment = await commerce.presented(runtime.database, exchange.payment, call.payee, networks)
             except commerce.PaymentInvalid as invalid:
-                return _payment_required(exchange, call, invalid.message)
+                return await _payment_required(exchange, call, invalid.message)
             headers, token = payment.headers, payment.token
     request = (interface.is_mcp and call.tool_call) or commerce.ServiceRequest(
         message=call.message(interface)
@@ -123,7 +124,7 @@ async def passed_on(exchange: Exchange, call: SkillCall) -> Shaped:
     )
     passed = await commerce.pass_on(runtime, service_call, token)
     if passed.is_refused and exchange.principal is None and (call.is_paid or passed.required):
-        return _payment_required(exchange, call, REFUSED, passed)
+        return await _payment_required(exchange, call, REFUSED, passed)
     return _answer_of(passed, is_whole=bool(headers))
 
 
@@ -137,13 +138,15 @@ async def _interface_of(exchange: Exchange, call: SkillCall) -> commerce.Interfa
     return commerce.interface_of(call.card.card_data or {}, allowed, call.tool_call)
 
 
-def _payment_required(
+async def _payment_required(
     exchange: Exchange, call: SkillCall, error: str, passed: commerce.PassedOn | None = None
 ) -> Shaped:
     """The terms of the agent where it states them, else those of its card, as x402 has them in a result."""
     required = passed.required if passed else None
     if required is None:
-        networks = commerce.Networks.of(exchange.runtime.settings)
+        runtime = exchange.runtime
+        settings = await runtime.database.query(lambda tx: parameters.in_force(tx, runtime.settings))
+        networks = commerce.Networks.of(settings)
         resource = {"url": f"mcp://tool/{call.tool}", "description": f"Call of {call.payee}."}
         required = commerce.payment_required(call.card, resource, networks, error)
     meta = {RECEIPT_META: passed.receipt} if passed and passed.receipt else None

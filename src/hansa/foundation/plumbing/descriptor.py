@@ -1,5 +1,6 @@
 """The foundation's own part: the checks of callers that rooms fill, the limits of requests, and its jobs."""
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.jobs import forget_dead_jobs, mail_queue, sweep, sweep_of
 from hansa.foundation.plumbing.process.measurements import MEASURE
 from hansa.foundation.plumbing.process.periodic_tasks import PeriodicTask
@@ -32,6 +33,7 @@ PLUMBING = Room(
     name="plumbing",
     jobs=(
         mail_queue.MAIL,
+        parameters.EFFECTS,
         sweep_of(
             "idempotency: forget expired answers", 60, idempotency.HAS_EXPIRED, idempotency.forget_expired
         ),
@@ -45,7 +47,12 @@ PLUMBING = Room(
             once_a_turn=True,
         ),
     ),
-    rounds=(PeriodicTask("backup: show the age of the newest one", 15, _show_backup_age), MEASURE),
+    rounds=(
+        PeriodicTask("backup: show the age of the newest one", 15, _show_backup_age),
+        MEASURE,
+        parameters.FOLLOW,
+    ),
+    wakes={parameters.CHANNEL: parameters.notified},
     metrics=(backup_age_seconds,),
     sealed=(mail_queue.SEALED_MAILS,),
     offers=(
@@ -60,5 +67,6 @@ PLUMBING = Room(
         SPENT_UNDER_GRANTS,
         PEER_CHECK,
         IS_DEVELOPER_SUSPENDED,
+        parameters.TAKES_EFFECT,
     ),
 )

@@ -1,5 +1,6 @@
 """Descriptor of the federation room for the process."""
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.jobs import scheduled, sweep_with_runtime
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import (
@@ -208,5 +209,6 @@ ROOM = Room(
         LICENCE_CHECK.filled_with(check_licence),
         SERVICE_CHECK.filled_with(check_service),
         PEER_CHECK.filled_with(check_peer),
+        parameters.TAKES_EFFECT.filled_with(renew_card),
     ),
 )

@@ -107,7 +107,7 @@ from hansa.rooms.ledger.posting import (
     transfer,
     transfer_all,
 )
-from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, uncovered
+from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, highest_fee, uncovered
 from hansa.rooms.ledger.staking import (
     STAKE_PINS,
     Holdings,
@@ -248,6 +248,7 @@ __all__ = [
     "freeze_hold",
     "grant",
     "grant_by_administrator",
+    "highest_fee",
     "initialize_ledger",
     "is_of_receipts",
     "issue",

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.settings import GovernedValues, Settings
 from hansa.foundation.values.did import SystemAccount, bridge_did, leg_did, system_did, transit_did
 
-from .rules import FeePolicy
+from .rules import FeePolicy, fee_policy
 
 
 class Book(msgspec.Struct, frozen=True):
@@ -16,8 +16,10 @@ class Book(msgspec.Struct, frozen=True):
     treasury: str
     fee_collector: str
     did_method: str
+    governed: GovernedValues
+    fees: FeePolicy
+    """The rates of the settings that the book was made of: those in force where `parameters.in_force` returned them."""
     issues: bool = True
-    fees: FeePolicy = FeePolicy()
 
     @classmethod
     def of(cls, settings: Settings) -> "Book":
@@ -28,6 +30,8 @@ class Book(msgspec.Struct, frozen=True):
             treasury=system_did(settings.did_method, SystemAccount.TREASURY),
             fee_collector=system_did(settings.did_method, SystemAccount.FEE_COLLECTOR),
             did_method=settings.did_method,
+            governed=settings.governed,
+            fees=fee_policy(settings.fee_base_rate_percent, settings.fee_max_rate_percent),
             issues=not settings.is_operator,
         )
 

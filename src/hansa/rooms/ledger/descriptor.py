@@ -22,6 +22,9 @@ ROOM = Room(
     settings=frozenset(
         {
             "did_method",
+            "fee_base_rate_percent",
+            "fee_max_rate_percent",
+            "governed",
             "settlement_currency",
             "staking_enabled",
             "staking_min_stake_amount",

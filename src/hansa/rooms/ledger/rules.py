@@ -2,14 +2,17 @@
 
 The fee: 0.5 % of the amount, on top. An agent that turns its funds over more than once an hour pays more: with
 v = the units it sent in the last hour (this transfer excluded) over the largest balance it held in that hour, the rate is
-0.5 % while v <= 1 and rises in a straight line to 5 % at v = 10.
+0.5 % while v <= 1 and rises in a straight line to 5 % at v = 10. Both rates are settings that governance may change; the rates of a
+fee are those in force at now() of the transaction that computes it, which the database decides (`sql/fees.sql`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import msgspec
 
+from hansa.foundation.plumbing.settings import FEE_MAX_MOST, GovernedValues, Value
 from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.money import SUPPLY_MAX_UNITS, Minor, format_amount, units
 
@@ -28,6 +31,13 @@ from .errors import (
 DISPUTE_REFERENCE = "dispute:"
 """How the references begin under which rulings destroy and issue units."""
 REFERENCE_MAX_CHARACTERS = 128
+OPEN_MAX = timedelta(hours=1)
+"""No transaction is open for so long: the server ends it before."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+HIGHEST_RATE = Fraction(FEE_MAX_MOST) / 100
+"""No setting and no decision of governance makes a fee that is a greater part of its amount."""
 
 
 class FeePolicy(msgspec.Struct, frozen=True):
@@ -38,14 +48,45 @@ class FeePolicy(msgspec.Struct, frozen=True):
     velocity_base: Fraction = Fraction(1)
     velocity_max: Fraction = Fraction(10)
 
-    def highest(self, amount: Minor) -> Minor:
-        """A bound of the fee of this amount, whatever its payer sent before."""
-        return Minor(-(-amount * self.rate_max.numerator // self.rate_max.denominator))
-
     def as_integers(self) -> list[int]:
         """Numerators and denominators in the order of the members."""
         fractions = (self.rate_base, self.rate_max, self.velocity_base, self.velocity_max)
         return [number for fraction in fractions for number in fraction.as_integer_ratio()]
+
+
+def fee_policy(base_percent: Value, max_percent: Value) -> FeePolicy:
+    """The rates of the settings FEE_BASE_RATE_PERCENT and FEE_MAX_RATE_PERCENT."""
+    return FeePolicy(Fraction(base_percent) / 100, Fraction(max_percent) / 100)
+
+
+def fees_over_time(governed: GovernedValues) -> list[int]:
+    """Rates that this process knows of, as `ledger_fees_at` reads them, for every transaction that is open or begins.
+
+    Numerators and denominators; the moment before which the knowledge is complete; for each change its moment and the numerators and
+    denominators from then on; those of the environment. Moments in microseconds since 1970.
+    """
+    knowledge = governed.knowledge
+    settled_at = knowledge.until - OPEN_MAX if knowledge.turns else knowledge.until
+    rates = _rates({**governed.stated, **knowledge.overlay(settled_at)})
+    line = [*rates, _microseconds(knowledge.until)]
+    for at in sorted({turn.at for turn in knowledge.turns if turn.at > settled_at}):
+        before, rates = rates, _rates({**governed.stated, **knowledge.overlay(at)})
+        if rates != before:
+            line += [_microseconds(at), *rates]
+    return [*line, *_rates(governed.stated)]
+
+
+def _rates(values: Mapping[str, Value]) -> list[int]:
+    return fee_policy(values["fee_base_rate_percent"], values["fee_max_rate_percent"]).as_integers()
+
+
+def highest_fee(amount: Minor) -> Minor:
+    """A bound of the fee of this amount, whatever its payer sent before and whatever the rates are."""
+    return Minor(-(-amount * HIGHEST_RATE.numerator // HIGHEST_RATE.denominator))
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 class Account(msgspec.Struct, frozen=True):

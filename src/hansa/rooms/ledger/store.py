@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.values.money import Minor
 
 from .book import Book
-from .rules import Account
+from .rules import Account, fees_over_time
 
 _LOCK = """
 SELECT id, did, status = 'active' AS is_active, liquid FROM ledger_account WHERE did = ANY($1) AND unit = ''
@@ -100,7 +100,7 @@ async def apply(
         book.frame,
         book.currency,
         book.fee_collector,
-        book.fees.as_integers(),
+        book.governed.derived(fees_over_time),
         (b"[" + b",".join(orders) + b"]").decode(),
         idempotency.WINDOW_HOURS,
         dry,

@@ -21,7 +21,6 @@ ROOM = Room(
             "bond_maturity_days",
             "bond_minimum",
             "bond_mode",
-            "dispute_window_hours",
             "mark_min_fee",
             "settlement_currency",
             "trust_domain",

@@ -7,9 +7,11 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.access import FormRefused, SentForm, SignedIn, act_once, see_other
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, Minor, parse_amount
@@ -247,8 +249,11 @@ async def _page(
     ) -> tuple[federation.PeerView, federation.PeerTrust, list[federation.OwnTrust], dict[str, Minor]]:
         verdict = await federation.peer_verdict(tx, peer_id)
         view = await federation.view_of(tx, verdict.peer)
-        trust = federation.PeerTrust.of(verdict, settings)
-        return view, trust, await federation.declared_trust(tx), await _net_in(tx, [view], settings)
+        in_force, declared = await read_together(
+            tx, lambda tx: parameters.in_force(tx, settings), federation.declared_trust
+        )
+        trust = federation.PeerTrust.of(verdict, in_force)
+        return view, trust, declared, await _net_in(tx, [view], settings)
 
     view, trust, declared, net_in = await db.read(reading)
     peer = view.peer

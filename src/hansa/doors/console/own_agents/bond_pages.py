@@ -7,9 +7,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other
 from hansa.doors.console.access.forms import with_decimal_point
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.joined_reads import read_together, reading
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.rooms import agents, reputation
 
@@ -60,8 +62,12 @@ async def _page(
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    policy = reputation.BondPolicy.of(settings)
-    bond = await db.read(lambda tx: reputation.read_bond(tx, agent.did))
+    in_force, bond = await db.read(
+        lambda tx: read_together(
+            tx, reading(parameters.in_force, settings), reading(reputation.read_bond, agent.did)
+        )
+    )
+    policy = reputation.BondPolicy.of(in_force)
     return agent_page(
         request,
         "wallet/bond.html",

@@ -5,6 +5,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import Act, SentForm, SignedIn, SignedInPerson, see_other, whole_number
 from hansa.doors.console.access.forms import with_decimal_point
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
@@ -89,7 +90,8 @@ async def _page(
     settings: Settings,
     status: int = 200,
 ) -> HTMLResponse:
-    policy = ledger.StakingPolicy.of(settings)
+    in_force = await db.query(lambda tx: parameters.in_force(tx, settings))
+    policy = ledger.StakingPolicy.of(in_force)
     stats, positions, total = await db.read(
         lambda tx: ledger.read_stakes(tx, agent.did, policy, POSITIONS_SHOWN)
     )

@@ -27,7 +27,7 @@ from hansa.foundation.plumbing.settings import (
     misspelt_settings,
 )
 
-Source = Literal["option", "environment", "file", "default"]
+Source = Literal["option", "environment", "file", "default", "governance"]
 
 
 class EffectiveSetting(msgspec.Struct, frozen=True):

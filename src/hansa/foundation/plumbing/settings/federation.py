@@ -3,7 +3,6 @@
 The jurisdiction profile is a JSON file in which the operator declares which features its law denies and which acts it regulates.
 """
 
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -21,6 +20,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.timestamps import ISO_ONLY
 
+from .governed import fault_of_peer_trust
 from .values import Decimals, fraction, plan, reserve_floor
 
 PROFILE_MAX_BYTES = 65_536
@@ -74,19 +74,10 @@ class FederationSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _thresholds_of_peer_trust_are_ordered(self) -> Self:
-        falling = [self.peer_trust_warn_below, self.peer_trust_restrict_below, self.peer_trust_suspend_below]
-        if falling != sorted(falling, key=Decimal, reverse=True):
-            raise ValueError(
-                "PEER_TRUST_WARN_BELOW={!r}, PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_SUSPEND_BELOW={!r} are refused;"
-                " allowed are numbers of which none is greater than the one before it".format(*falling)
-            )
-        # A score never reaches 1: a peer that had to reach it would stay restricted.
-        bound = (self.peer_trust_restrict_below, self.peer_trust_recover_margin)
-        if sum(map(Decimal, bound)) >= 1:
-            raise ValueError(
-                "PEER_TRUST_RESTRICT_BELOW={!r}, PEER_TRUST_RECOVER_MARGIN={!r} are refused;"
-                " allowed is a sum of less than 1".format(*bound)
-            )
+        names = ("warn_below", "restrict_below", "suspend_below", "recover_margin")
+        thresholds = {f"peer_trust_{name}": getattr(self, f"peer_trust_{name}") for name in names}
+        if fault := fault_of_peer_trust(thresholds):
+            raise ValueError(fault)
         return self
 
 

@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from .federation import FederationSettings
+from .governed import GOVERNED, GovernedValues, canonical, fault_of_fees
 from .values import (
     DatabaseUrl,
     Decimals,
@@ -20,11 +21,13 @@ from .values import (
     Url,
     Words,
     addresses_and_networks,
+    base_rate,
     bracketed,
     contact,
     directory,
     domains,
     fraction,
+    highest_rate,
     is_operator_name,
     log_keys,
     mail_sender,
@@ -102,6 +105,8 @@ class Settings(FederationSettings, BaseSettings):
     genesis_grants_per_address: int = Field(default=10, ge=1, le=1_000_000)
     genesis_grants_per_hour: int = Field(default=100, ge=1, le=1_000_000)
     teg_mint_max_avt: Decimals = "1000000"
+    fee_base_rate_percent: Annotated[str, AfterValidator(base_rate)] = "0.5"
+    fee_max_rate_percent: Annotated[str, AfterValidator(highest_rate)] = "5"
 
     email_verification_required: bool = False
     beta_invite_required: bool = False
@@ -188,6 +193,7 @@ class Settings(FederationSettings, BaseSettings):
     metrics_token: Annotated[str, AfterValidator(secret)] | None = None
     metrics_token_file: Annotated[Path, AfterValidator(secret_file)] | None = None
     _observer_token: str | None = PrivateAttr(default=None)
+    _governed: GovernedValues | None = PrivateAttr(default=None)
 
     otel_exporter_otlp_endpoint: Url | None = None
     otel_traces_sampler_arg: Annotated[str, AfterValidator(fraction)] = "0.01"
@@ -195,6 +201,13 @@ class Settings(FederationSettings, BaseSettings):
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["console", "json"] = "console"
+
+    @model_validator(mode="after")
+    def _fee_does_not_fall(self) -> "Settings":
+        rates = {name: getattr(self, name) for name in ("fee_base_rate_percent", "fee_max_rate_percent")}
+        if fault := fault_of_fees(rates):
+            raise ValueError(fault)
+        return self
 
     @model_validator(mode="after")
     def _namespace_is_the_trust_domain(self) -> "Settings":
@@ -308,6 +321,25 @@ class Settings(FederationSettings, BaseSettings):
     def issuer(self) -> str:
         """The issuer part of new DIDs; empty where the registry mints without one."""
         return self.trust_domain if self.did_namespace is None else self.did_namespace
+
+    @property
+    def governed(self) -> GovernedValues:
+        """Knowledge of this process of the settings that governance has changed; copies of the settings share it."""
+        if self._governed is None:
+            self._governed = self._values_stated()
+        return self._governed
+
+    def for_another_process(self) -> "Settings":
+        """Return these settings with knowledge of their own of what governance has changed."""
+        return self.model_copy().forgetting_governed()
+
+    def forgetting_governed(self) -> "Settings":
+        """Begin anew to learn what governance has changed; returns these settings."""
+        self._governed = self._values_stated()
+        return self
+
+    def _values_stated(self) -> GovernedValues:
+        return GovernedValues({name: canonical(name, getattr(self, name)) for name in GOVERNED})
 
     @property
     def observer_token(self) -> str | None:

@@ -1,6 +1,7 @@
 """Values that settings may have; each function returns the value, or raises ValueError with the allowed values."""
 
 import re
+from decimal import Decimal
 from email.headerregistry import AddressHeader
 from email.message import EmailMessage
 from ipaddress import ip_network
@@ -22,6 +23,8 @@ from hansa.foundation.values.roles import PERMISSIONS_OF_ROLE
 from hansa_verify import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, NotAKey, read_verifier_key
 from hansa_verify.licence import kind_of_plan
 
+from .governed import FEE_BASE_MOST, FEE_MAX_MOST, FRACTION_DIGITS_MAX
+
 TEXT_MAX_BYTES = 262_144
 SECRET = re.compile(r"[!-~]{16,256}", re.ASCII)
 SECRET_FILE_MAX_BYTES = 1024
@@ -40,6 +43,7 @@ _LISTENING = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9.
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{1,251})[a-z0-9]", re.ASCII)
 _MAILBOX = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII)
 _FRACTION = re.compile(r"0(\.[0-9]{1,8})?|1(\.0{1,8})?", re.ASCII)
+_PERCENT = re.compile(rf"[0-9]{{1,2}}(\.[0-9]{{1,{FRACTION_DIGITS_MAX}}})?", re.ASCII)
 _SHA256 = re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{1,31}", re.ASCII)
 _PLAN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
@@ -109,6 +113,22 @@ def redirect_schemes(values: list[str]) -> list[str]:
 def fraction(value: str) -> str:
     if not _FRACTION.fullmatch(value):
         raise ValueError("a plain decimal from 0 to 1")
+    return value
+
+
+def base_rate(value: str) -> str:
+    return _percent(value, FEE_BASE_MOST)
+
+
+def highest_rate(value: str) -> str:
+    return _percent(value, FEE_MAX_MOST)
+
+
+def _percent(value: str, most: str) -> str:
+    if not _PERCENT.fullmatch(value) or Decimal(value) > Decimal(most):
+        raise ValueError(
+            f"a plain decimal from 0 to {most} with at most {FRACTION_DIGITS_MAX} fraction digits"
+        )
     return value
 
 

@@ -75,6 +75,7 @@ from hansa.rooms.commerce.contracts.suspension import (
     restore,
 )
 from hansa.rooms.commerce.contracts.transitions import require_in_time, take
+from hansa.rooms.commerce.contracts.window import dispute_window
 from hansa.rooms.commerce.contracts.work import request_changes, submit
 
 __all__ = [
@@ -124,6 +125,7 @@ __all__ = [
     "close",
     "counts",
     "dispute",
+    "dispute_window",
     "end_by_decision",
     "find",
     "find_copy",

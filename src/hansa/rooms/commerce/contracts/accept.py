@@ -19,6 +19,7 @@ from .errors import BondRequired, ContractUnfunded, FundedAcross, TooManyAccepte
 from .paying import OWNER_KIND
 from .reading import ContractShown
 from .transitions import Act, Move, move, require_in_time, take
+from .window import dispute_window
 
 HOLD_MARGIN = timedelta(days=1)
 BONDED_VERSION = 2
@@ -83,17 +84,17 @@ async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:
     return None
 
 
-def held_for(contract: Contract, settings: Settings) -> ledger.NewHold:
+async def held_for(tx: Tx, contract: Contract, settings: Settings) -> ledger.NewHold:
     """The hold of a funded contract, which lasts until a dispute about the review is too late."""
     assert contract.review_by is not None
-    window = timedelta(hours=settings.dispute_window_hours)
+    window = await dispute_window(tx, contract, settings)
     return ledger.NewHold(
         OWNER_KIND, str(contract.id), contract.provider_did, contract.review_by + window + HOLD_MARGIN
     )
 
 
 async def _hold(tx: Tx, contract: Contract, settings: Settings) -> int:
-    order = ledger.HoldOrder(contract.contractor_did, contract.amount, held_for(contract, settings))
+    order = ledger.HoldOrder(contract.contractor_did, contract.amount, await held_for(tx, contract, settings))
     try:
         result = await ledger.open_hold(tx, order, ledger.Book.of(settings))
     except ledger.InsufficientBalance as short:

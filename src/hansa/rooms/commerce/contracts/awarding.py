@@ -98,7 +98,7 @@ async def award_work(
     contract, _ = await store.insert(tx, new)
     accepted = rules.accepted(contract, provider_did)
     held = await ledger.replace_hold(
-        tx, hold_id, price, held_for(accepted, settings), ledger.Book.of(settings)
+        tx, hold_id, price, await held_for(tx, accepted, settings), ledger.Book.of(settings)
     )
     accepted = replace(accepted, hold_id=held.hold_id)
     return await move(tx, contract, accepted, Act("accepted", provider_did), events.accepted(accepted))

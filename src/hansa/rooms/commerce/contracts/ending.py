@@ -1,7 +1,5 @@
 """A contract ends without completion: the contractor rejects it or withdraws its proposal."""
 
-from datetime import timedelta
-
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
@@ -10,6 +8,7 @@ from . import events, paying, rules
 from .contract import UNDER_WAY, Contract, Ending, Status
 from .reading import ContractShown
 from .transitions import Act, move, require_in_time, take
+from .window import dispute_window
 
 
 async def mark_failed(
@@ -39,7 +38,7 @@ async def cancel(tx: Tx, agent: Agent, contract_id: int, reason: str | None) -> 
 
 async def fail(tx: Tx, contract: Contract, because: Ending, act: Act, settings: Settings) -> ContractShown:
     """Write a failure, and free the hold unless it is kept for a dispute."""
-    after = rules.failed(contract, because, timedelta(hours=settings.dispute_window_hours))
+    after = rules.failed(contract, because, await dispute_window(tx, contract, settings))
     if after.hold_release_at is None:
         await paying.free_hold(tx, contract, settings)
     return await move(tx, contract, after, act, events.ended(after))

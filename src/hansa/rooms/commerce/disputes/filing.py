@@ -7,11 +7,12 @@ Tokens and transactions that have ended are only read, because they do not chang
 A party adds evidence, as long as the dispute is open.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
@@ -57,8 +58,10 @@ async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     await store.lock_complainant(tx, complaint.complainant_did)
     if await store.count_filed(tx, complaint.complainant_did) >= rules.OPEN_DISPUTES_MAX:
         raise TooManyDisputes
+    present_settings = await parameters.in_force(tx, settings)
     windows = store.Windows(
-        timedelta(hours=settings.dispute_evidence_hours), timedelta(days=settings.dispute_ruling_days)
+        timedelta(hours=present_settings.dispute_evidence_hours),
+        timedelta(days=present_settings.dispute_ruling_days),
     )
     minimum = parse_amount(settings.dispute_blocking_minimum)
     blocked = rules.blocked_amount(rules.disputed_amount(complaint, subject), minimum)
@@ -115,17 +118,22 @@ async def find_subject(tx: Tx, complaint: Complaint, settings: Settings) -> Subj
     Raises: contracts.ContractUnknown, PaymentUnknown, NotAParty, contracts.WrongState, contracts.DeadlinePassed,
     NothingSubmitted, PaymentNotEnded, PayerOnly, TooLate.
     """
-    window = timedelta(hours=settings.dispute_window_hours)
     if complaint.contract_id is not None:
-        return await _contract(tx, complaint, complaint.contract_id, window)
+        return await _contract(tx, complaint, complaint.contract_id, settings)
     if complaint.token_id is not None:
-        return await _token(tx, complaint, complaint.token_id, window)
+        return await _token(tx, complaint, complaint.token_id, settings)
     if complaint.tx_id is not None:
-        return await _transaction(tx, complaint, complaint.tx_id, window)
+        return await _transaction(tx, complaint, complaint.tx_id, settings)
     return None
 
 
-async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: timedelta) -> Subject:
+async def _require_recent(tx: Tx, ended_at: datetime, settings: Settings) -> None:
+    """Require that the time for a dispute about a payment, as it was when the payment ended, is not over. Raises: TooLate."""
+    settings = await parameters.in_force_at(tx, settings, ended_at)
+    rules.require_recent(ended_at + timedelta(hours=settings.dispute_window_hours), await clock.now(tx))
+
+
+async def _contract(tx: Tx, complaint: Complaint, contract_id: int, settings: Settings) -> Subject:
     contract = await contracts.take(tx, contract_id)
     if complaint.complainant_did not in contract.parties:
         raise contracts.ContractUnknown
@@ -133,18 +141,18 @@ async def _contract(tx: Tx, complaint: Complaint, contract_id: int, window: time
     overpaid_at = await contracts.overpaid_at(tx, contract_id)
     if complaint.complainant_did == contract.provider_did:
         rules.require_submitted(is_stated=await contracts.is_last_submission_stated(tx, contract_id))
-    rules.require_disputable(contract, window, overpaid_at)
+    rules.require_disputable(contract, await contracts.dispute_window(tx, contract, settings), overpaid_at)
     await contracts.require_in_time(tx, contract)
     funds = await funds_of(tx, contract)
     return rules.subject_of(contract, funds, await contracts.rulings_about(tx, contract_id))
 
 
-async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta) -> Subject:
+async def _token(tx: Tx, complaint: Complaint, token_id: UUID, settings: Settings) -> Subject:
     token = await payments.token_of_id(tx, token_id)
     if token is None or complaint.complainant_did not in (token.caller, token.payee):
         raise PaymentUnknown
     if token.tx_id is not None and (contract_id := await contracts.paid_by(tx, token.tx_id)) is not None:
-        return await _contract(tx, complaint, contract_id, window)
+        return await _contract(tx, complaint, contract_id, settings)
     rules.require_parties(complaint, (token.caller, token.payee))
     if token.ended_at is None:
         raise PaymentNotEnded(
@@ -152,7 +160,7 @@ async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta
         )
     if token.tx_id is None and not await payments.was_used(tx, token.id):
         raise PaymentNotEnded("The payment token was never used and paid nothing.")
-    rules.require_recent(token.ended_at + window, await clock.now(tx))
+    await _require_recent(tx, token.ended_at, settings)
     return Subject(
         f"token:{token.id}",
         token.caller,
@@ -164,18 +172,18 @@ async def _token(tx: Tx, complaint: Complaint, token_id: UUID, window: timedelta
     )
 
 
-async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, window: timedelta) -> Subject:
+async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, settings: Settings) -> Subject:
     paid = await ledger.find_payment(tx, tx_id) or await ledger.find_payment_abroad(tx, tx_id)
     if paid is None or complaint.complainant_did not in (paid.payer, paid.payee):
         raise PaymentUnknown
     if (contract_id := await contracts.paid_by(tx, tx_id)) is not None:
-        return await _contract(tx, complaint, contract_id, window)
+        return await _contract(tx, complaint, contract_id, settings)
     if (token := await payments.token_of_payment(tx, tx_id)) is not None:
-        return await _token(tx, complaint, token.id, window)
+        return await _token(tx, complaint, token.id, settings)
     rules.require_parties(complaint, (paid.payer, paid.payee))
     if complaint.complainant_did != paid.payer:
         raise PayerOnly
-    rules.require_recent(paid.recorded_at + window, await clock.now(tx))
+    await _require_recent(tx, paid.recorded_at, settings)
     return Subject(
         f"transaction:{tx_id}", paid.payer, paid.amount, paid.fee, Funds(paid.amount, ZERO), tx_id=tx_id
     )

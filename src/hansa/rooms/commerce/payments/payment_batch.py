@@ -44,7 +44,7 @@ class PaymentBatch:
         if not _is_plain(agent, answer.order, capability_token):
             return None
         secret = new_hex(TOKEN_PREFIX)
-        authorization = _authorization(agent, answer, secret, self._book.fees)
+        authorization = _authorization(agent, answer, secret)
 
         def render(receipts: Sequence[ledger.Receipt]) -> str:
             written = AUTHORIZE.outcome_of(receipts[0])
@@ -102,14 +102,12 @@ def _is_plain(agent: Agent, order: AuthorizeOrder, capability_token: str | None)
     return not order.is_reserved and agents.pays_plainly(agent, capability_token)
 
 
-def _authorization(
-    agent: Agent, answer: AuthorizeAnswer, secret: str, fees: ledger.FeePolicy
-) -> Authorization:
+def _authorization(agent: Agent, answer: AuthorizeAnswer, secret: str) -> Authorization:
     """The token to be written, for a balance that covers the highest fee."""
     order = answer.order
     new = new_token(agent.did, order, secret, NO_BUDGET, None)
     return Authorization(
         *(getattr(new, name) for name in new.__struct_fields__),
-        required=order.amount + fees.highest(order.amount),
+        required=order.amount + ledger.highest_fee(order.amount),
         sealed=answer.sealed(f"{secret} {new.id}") if answer.request else None,
     )

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
@@ -43,7 +44,7 @@ Settlements = Annotated[payments.Settlements, Depends(payments.SETTLEMENTS.given
 
 
 @router.get("/supported", dependencies=[Depends(within_read_limit)], responses=problems(TooManyRequests))
-async def read_supported_payments(_: Public, config: Config) -> SupportedOut:
+async def read_supported_payments(_: Public, config: parameters.InForce) -> SupportedOut:
     """The networks on which this registry settles, with the EIP-712 domain that wallets sign under."""
     return SupportedOut.of(Networks.of(config))
 
@@ -124,7 +125,7 @@ async def _settled(
 async def read_x402_resources(
     _: Public,
     db: Db,
-    config: Config,
+    config: parameters.InForce,
     searcher: catalogue.Search,
     *,
     kind: Annotated[str | None, Query(alias="type", max_length=64, examples=["http"])] = None,

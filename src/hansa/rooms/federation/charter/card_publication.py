@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -50,8 +51,9 @@ JWS_TYPE = "registry-card+jws"
 
 
 async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
-    """Sign the card that the settings and the operator's blocks give now, unless it stands signed. Raises: KeyDoesNotOpen."""
+    """Sign the card that the settings in force and the operator's blocks give now, unless it stands signed. Raises: KeyDoesNotOpen."""
     await card_store.lock_card(tx)
+    settings = await parameters.in_force(tx, settings)
     written = await card_store.written_card(tx)
     assert written.founded_at is not None
     facts = CardFacts(

@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.outgoing import (
     Answer,
     AnswerUnreadable,
@@ -78,7 +79,7 @@ async def classify_peers(tx: Tx, runtime: Runtime) -> None:
     settings = runtime.settings
     if settings.peer_trust_mode == "off":
         return
-    limits = Thresholds.of(settings)
+    limits = Thresholds.of(await parameters.in_force(tx, settings))
     await store.forget_old(tx)
     for verdict in await peer_verdicts(tx):
         peer = verdict.peer

@@ -39,6 +39,8 @@
 --   lost  {outcome, fee, balance, answer}: refused before anything is claimed; written by ledger_apply_extended
 -- Where a hold is named, its payer is debited, and without `credit` its payee is credited unless `destroyed`.
 --
+-- `policy` holds the rates of the fee over time (`ledger_fees_at`); those in force at now() decide.
+--
 -- Outcomes: posted, replayed (with the kept answer), uncovered (with the fee and the balance of the debited bucket),
 -- barred, caller_changed (it has another version now), debit_unknown, credit_unknown, payee_unknown, same_party, debit_suspended, credit_suspended, key_in_progress,
 -- key_reused, hold_unknown, hold_ended, hold_exceeded (with what may still be captured), hold_not_due, hold_expired,
@@ -58,8 +60,14 @@ DECLARE
   this_minute int := (extract(epoch FROM now()) / 60)::int;
   microseconds bigint := (extract(epoch FROM now()) * 1000000)::bigint;
   size int;
+  -- The largest amount whose product with the numerator of the base rate fits.
+  plain_max bigint;
   -- declarations of the parts
 BEGIN
+  IF cardinality(policy) <> 17 OR microseconds >= policy[9] THEN
+    policy := ledger_fees_at(policy, now());
+  END IF;
+  plain_max := 9223372036854775807 / greatest(policy[1], 1);
   -- part: read.sql
 
   -- part: claim.sql

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import GuardedRoute, exact_numbers
@@ -51,7 +52,7 @@ OFFSET_MAX = 2**31 - 1
 router = APIRouter(prefix="/staking", tags=["staking"], route_class=GuardedRoute)
 
 
-async def _policy_of(settings: Config) -> StakingPolicy:
+async def _policy_of(settings: parameters.InForce) -> StakingPolicy:
     return StakingPolicy.of(settings)
 
 
@@ -88,7 +89,7 @@ Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX)]
 async def stake_units(
     body: StakeIn,
     agent: StakingAgent,
-    policy: Policy,
+    settings: Config,
     book: BookOfHere,
     db: Db,
     *,
@@ -100,6 +101,7 @@ async def stake_units(
     order = body.order_by(agent.did)
 
     async def staked(tx: Tx) -> StakeOut:
+        policy = StakingPolicy.of(await parameters.in_force(tx, settings))
         return StakeOut.of_result(await stake(tx, order, policy, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/stake", key, body), staked)
@@ -157,11 +159,12 @@ async def unstake_units(
     ),
 )
 async def claim_earned_rewards(
-    agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db, key: IdempotencyKey = None
+    agent: CurrentAgent, settings: Config, book: BookOfHere, db: Db, key: IdempotencyKey = None
 ) -> Response:
     """Pay the rewards of the agent's stakes, limited by the balance of the fee collector."""
 
     async def claimed(tx: Tx) -> ClaimOut:
+        policy = StakingPolicy.of(await parameters.in_force(tx, settings))
         return ClaimOut.of_result(await claim_rewards(tx, agent.did, policy, book), agent.did, book.currency)
 
     return await once(db, _repeatable(agent, "/staking/claim-rewards", key, None), claimed)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import CurrentAgent, Public
@@ -56,13 +57,13 @@ def statement_answer(
 @router.get(
     "/teg/fees/config", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)]
 )
-async def read_fee_config(_: Public, settings: Config) -> FeeConfig:
+async def read_fee_config(_: Public, settings: parameters.InForce) -> FeeConfig:
     """The formula of the transfer fee."""
     return FeeConfig.of(Book.of(settings))
 
 
 @router.get("/teg/fees", responses=problems(TooManyRequests), dependencies=[Depends(within_read_limit)])
-async def read_fees(_: Public, db: Db, settings: Config) -> Fees:
+async def read_fees(_: Public, db: Db, settings: parameters.InForce) -> Fees:
     """The fee formula, and the fees collected."""
     book = Book.of(settings)
     config = FeeConfig.of(book)

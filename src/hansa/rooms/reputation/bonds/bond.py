@@ -21,12 +21,11 @@ class State(StrEnum):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """The settings of bonds; `minimum` in minor units. `dispute_window` is the least time of a release."""
+    """The settings of bonds; `minimum` in minor units."""
 
     mode: Literal["off", "observe", "enforce"]
     minimum: Minor
     maturity: timedelta
-    dispute_window: timedelta
     currency: str
 
     @classmethod
@@ -36,7 +35,6 @@ class Policy(msgspec.Struct, frozen=True):
             settings.bond_mode,
             parse_amount(settings.bond_minimum),
             timedelta(days=settings.bond_maturity_days),
-            timedelta(hours=settings.dispute_window_hours),
             settings.settlement_currency,
         )
 

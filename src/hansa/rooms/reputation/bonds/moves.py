@@ -5,9 +5,12 @@
 - A ruling destroys units of a bond, in the ruling's own transaction.
 """
 
+from datetime import timedelta
+
 from msgspec.structs import replace
 
 from hansa.foundation.events import BondDeposited, BondReleased, BondReleaseStarted, BondSlashed, Event
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
@@ -46,7 +49,7 @@ async def slash_bond(tx: Tx, asked: commerce.BondSlash, settings: Settings) -> c
     order = ledger.orders.slash(before.hold_id, taken, asked.ref)
     (result,) = await ledger.apply(tx, [order], ledger.Book.of(settings))
     assert result.tx_id is not None
-    after = rules.slashed(before, taken, Policy.of(settings))
+    after = rules.slashed(before, taken, Policy.of(await parameters.in_force(tx, settings)))
     event = BondSlashed(
         asked.did,
         amount=format_amount(taken),
@@ -90,10 +93,11 @@ async def _hold(tx: Tx, before: Bond, after: Bond, book: ledger.Book) -> int:
     return hold_id
 
 
-async def begin_release(tx: Tx, did: str, policy: Policy) -> BondShown:
+async def begin_release(tx: Tx, did: str, settings: Settings) -> BondShown:
     """The bond does not count any more. Raises: BondWrongState, BondBlocked."""
     before = await store.lock(tx, did)
-    after = rules.releasing(before, policy, await open_business(tx, did))
+    windows_end = await parameters.end_of_windows(tx, settings, "dispute_window_hours", timedelta(hours=1))
+    after = rules.releasing(before, windows_end, await open_business(tx, did))
     assert after.releasable_at is not None
     event = BondReleaseStarted(
         did, amount=format_amount(after.amount), releasable_at=after.releasable_at.isoformat()

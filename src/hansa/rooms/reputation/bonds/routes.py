@@ -6,7 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, Public
@@ -50,7 +52,7 @@ _EVERY_ACT: tuple[type[Refused], ...] = (
 )
 
 
-async def _policy_of(settings: Config) -> Policy:
+async def _policy_of(settings: parameters.InForce) -> Policy:
     return Policy.of(settings)
 
 
@@ -73,7 +75,7 @@ async def deposit_bond(
     did: Did,
     body: BondDepositIn,
     agent: CurrentAgent,
-    policy: BondPolicy,
+    settings: Config,
     *,
     book: BookOfHere,
     db: Db,
@@ -84,7 +86,7 @@ async def deposit_bond(
     _require_own(agent, did)
     await writes.admit(did)
     request = _repeatable(did, "deposit", key, body.model_dump(mode="json"))
-    return await _once(db, request, policy, lambda tx: deposit(tx, did, body.minor, policy, book))
+    return await _once(db, request, settings, lambda tx, policy: deposit(tx, did, body.minor, policy, book))
 
 
 @router.post(
@@ -95,7 +97,7 @@ async def deposit_bond(
 async def release_bond(
     did: Did,
     agent: CurrentAgent,
-    policy: BondPolicy,
+    settings: Config,
     db: Db,
     *,
     writes: WriteLimit,
@@ -105,7 +107,7 @@ async def release_bond(
     _require_own(agent, did)
     await writes.admit(did)
     request = _repeatable(did, "release", key, None)
-    return await _once(db, request, policy, lambda tx: begin_release(tx, did, policy))
+    return await _once(db, request, settings, lambda tx, _: begin_release(tx, did, settings))
 
 
 @router.post(
@@ -116,7 +118,7 @@ async def release_bond(
 async def unlock_bond(
     did: Did,
     agent: CurrentAgent,
-    policy: BondPolicy,
+    settings: Config,
     book: BookOfHere,
     db: Db,
     *,
@@ -127,7 +129,7 @@ async def unlock_bond(
     _require_own(agent, did)
     await writes.admit(did)
     request = _repeatable(did, "unlock", key, None)
-    return await _once(db, request, policy, lambda tx: unlock(tx, did, book))
+    return await _once(db, request, settings, lambda tx, _: unlock(tx, did, book))
 
 
 @router.get(
@@ -157,9 +159,13 @@ def _repeatable(did: str, act: str, key: str | None, body: object) -> Repeatable
 
 
 async def _once(
-    db: Database, request: Repeatable | None, policy: Policy, act: Callable[[Tx], Awaitable[BondShown]]
+    db: Database,
+    request: Repeatable | None,
+    settings: Settings,
+    act: Callable[[Tx, Policy], Awaitable[BondShown]],
 ) -> Response:
     async def answered(tx: Tx) -> BondOut:
-        return BondOut.of(await act(tx), policy)
+        policy = Policy.of(await parameters.in_force(tx, settings))
+        return BondOut.of(await act(tx, policy), policy)
 
     return await once(db, request, answered)

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -31,13 +32,16 @@ def deposited(bond: Bond, amount: Minor, policy: Policy) -> Bond:
     return replace(bond, state=State.ACTIVE, amount=total, matures_at=matures_at, releasable_at=None)
 
 
-def releasing(bond: Bond, policy: Policy, business: Business) -> Bond:
-    """The agent wants its bond back, of which disputes keep a part. Raises: BondWrongState, BondBlocked."""
+def releasing(bond: Bond, windows_end: datetime, business: Business) -> Bond:
+    """The agent wants its bond back, of which disputes keep a part. No dispute about a past payment is filed after `windows_end`.
+
+    Raises: BondWrongState, BondBlocked.
+    """
     if bond.state not in (State.ACTIVE, State.SLASHED) or bond.hold_id is None:
         raise BondWrongState(f"The bond is {bond.state}: there is nothing to release.")
     _require_unblocked(_blockers_of_all(bond, business))
     assert bond.matures_at is not None
-    releasable_at = max(bond.matures_at, bond.now + policy.dispute_window)
+    releasable_at = max(bond.matures_at, windows_end)
     return replace(bond, state=State.RELEASING, releasable_at=releasable_at)
 
 

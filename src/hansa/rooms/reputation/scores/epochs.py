@@ -22,6 +22,7 @@ from hansa.foundation.events import (
     CrossRegistryTransferCompleted,
     DisputeRuled,
 )
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue, scheduled, sweep_of
 from hansa.foundation.plumbing.jobs.reactors import Reactor, StoredEvent
 from hansa.foundation.plumbing.process.runtime import Runtime
@@ -210,7 +211,8 @@ async def _take_ruling(tx: Tx, signal: StoredSignal) -> set[str]:
 
 
 async def _record(tx: Tx, runtime: Runtime, _: Job) -> None:
-    mark_min_fee = parse_amount(runtime.settings.mark_min_fee)
+    settings = await parameters.in_force(tx, runtime.settings)
+    mark_min_fee = parse_amount(settings.mark_min_fee)
     changed: set[str] = set()
     while signals := await store.unrecorded(tx, AT_ONCE):
         payments = [signal for signal in signals if signal.kind == "payment" and signal.counts]
