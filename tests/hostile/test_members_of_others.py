@@ -54,6 +54,7 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/bridge/unlock", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/teg/send", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
+    ("POST /api/v1/pipeline-templates/{template_id}/instantiate", "agent_did"): "conversations/test_pipeline_templates.py::test_a_template_is_used_for_an_own_agent_alone",
     ("POST /api/v1/organizations/invitations/accept", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
     ("POST /api/v1/organizations/invitations/decline", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",
     ("POST /api/v1/organizations/{organization_id}/agents", "did"): "conversations/test_organization_agents.py::test_only_an_own_agent_moves_in_by_an_admin",
@@ -194,12 +195,16 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
         with_header("X-Capability-Token", capability, body(amount="1")), (404, "CAPABILITY_UNKNOWN")),
 }  # fmt: skip
 CHOSEN_BY_THE_CALLER = {
+    ("POST /api/v1/agents/{did}/pipelines", "steps.id"),
+    ("POST /api/v1/agents/{did}/pipelines", "steps.approval"),
+    ("PUT /api/v1/agents/{did}/pipelines/{pipeline_id}", "steps.id"),
+    ("PUT /api/v1/agents/{did}/pipelines/{pipeline_id}", "steps.approval"),
     ("POST /api/v1/agents/me/wallets/challenge", "address"),
     ("GET /api/v1/agents/{did}/logs", "trace_id"),
     ("POST /api/v1/agents/{did}/logs", "trace_id"),
     ("POST /api/v1/agents/{did}/logs", "entries.trace_id"),
 }
-"""The address of any wallet: only its key signs the challenge. A trace is named by the agent, in its own log."""
+"""The address of any wallet: only its key signs the challenge. A trace is named by the agent, in its own log, a step in its own pipeline."""
 WITHOUT_A_PEER = {
     ("POST /api/v1/bridge/transfer", "approval_id"),
     ("POST /api/v1/bridge/transfer", "X-Spend-Approval"),

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
 from hansa.rooms import commerce
@@ -20,8 +21,11 @@ from .saving import found
 async def read_run(tx: Tx, caller: Developer | Agent, place: RunPlace, seal: Seal) -> ShownRun:
     """A run of the agent. Raises: AgentUnknown, PipelineUnknown, RunUnknown."""
     await require_right(tx, caller, place.did, Right.READ)
-    await found(tx, place.did, place.pipeline_id)
-    run = await store.find(tx, place.run_id)
+    _, run = await read_together(
+        tx,
+        lambda tx: found(tx, place.did, place.pipeline_id),
+        lambda tx: store.find(tx, place.run_id),
+    )
     if run is None or run.row.pipeline_id != place.pipeline_id:
         raise RunUnknown
     return await shown(tx, run, seal)
@@ -43,20 +47,25 @@ async def page_of_runs(
 
 async def shown(tx: Tx, run: Run, seal: Seal) -> ShownRun:
     """The run as it is shown to those who may read it. Raises: OutputsUnreadable."""
-    made = await store.attempts(tx, run.row.id)
+    run_id = run.row.id
+    made, budgets, sealed, sealed_outputs = await read_together(
+        tx,
+        lambda tx: store.attempts(tx, run_id),
+        lambda tx: commerce.find_budgets(tx, [run_id]),
+        lambda tx: store.input_of(tx, run_id),
+        lambda tx: store.outputs(tx, run_id, None),
+    )
     tokens = await commerce.tokens_of_ids(tx, [one.token_id for one in made if one.token_id is not None])
     attempts: dict[str, list[ShownAttempt]] = {}
     for one in made:
         token = tokens.get(one.token_id) if one.token_id else None
         attempts.setdefault(one.step, []).append(_shown(one, token))
-    budgets = await commerce.find_budgets(tx, [run.row.id])
-    sealed = await store.input_of(tx, run.row.id)
     outputs = {
         step: sealing.open_output(seal, attempt_id, output)
-        for step, (attempt_id, output) in (await store.outputs(tx, run.row.id, None)).items()
+        for step, (attempt_id, output) in sealed_outputs.items()
     }
-    given = None if sealed is None else sealing.open_input(seal, run.row.id, sealed)
-    return ShownRun(run, budgets[run.row.id], attempts, outputs, given)
+    given = None if sealed is None else sealing.open_input(seal, run_id, sealed)
+    return ShownRun(run, budgets[run_id], attempts, outputs, given)
 
 
 def _shown(attempt: AttemptRow, token: commerce.Token | None) -> ShownAttempt:
