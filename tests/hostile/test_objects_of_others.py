@@ -193,6 +193,7 @@ async def test_an_object_of_another_owner_is_not_found_in_an_own_one(
         "token_id",
         "saga_id",
         "delivery_id",
+        "pipeline_id",
     }
 
 
