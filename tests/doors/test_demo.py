@@ -57,7 +57,8 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
     listener = socket.create_server(("127.0.0.1", 0))
     place = "{}:{}".format(*listener.getsockname())
     async with served(start_registry, outgoing_allow_user_hosts=place) as registry:
-        report = await demo(registry, to, Options(confirm=refuse, listener=listener))
+        async with working(registry.runtime, *QUEUED):
+            report = await demo(registry, to, Options(confirm=refuse, listener=listener))
         assert questions == [], "there are no agents of others"
         assert_shown_step_by_step(printed(to), report)
         await demo_refused(registry, refuse)
@@ -87,6 +88,7 @@ def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
         "connected to /mcp with an agent's credentials: ",
         "the preview costs nothing: 0.0502",
         'bought a call for 0.05: "echo good evening"; the repeated payment moved nothing',
+        'ran a pipeline of two paid steps for 0.1 of its budget 1: "echo echo good night"',
         "Final version: submitted",
         "the team crew paid 0.25 within its budget of 0.5 a month",
         "won for 0.9",
@@ -95,7 +97,7 @@ def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
         "left out: an administrator of this registry would have to rule",
     ):
         assert line in text
-    assert report["payments"] == 4
+    assert report["payments"] == 6
     assert report["supply"]["status"] == "OK"  # type: ignore[index]
 
 
