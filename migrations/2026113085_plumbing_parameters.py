@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "2026113085"
-down_revision = "2026113084"
+down_revision = "2026113072"
 
 
 def upgrade() -> None:
