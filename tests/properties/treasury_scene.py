@@ -14,7 +14,7 @@ from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.secrets import fingerprint
-from hansa.rooms import ledger, organizations, transfers
+from hansa.rooms import commerce, ledger, organizations, transfers
 from hansa.rooms.commerce.contracts.accept import accept as accept_contract
 from hansa.rooms.organizations.invitations import acts as invitations
 from hansa.rooms.organizations.members.acts import change_member
@@ -194,9 +194,15 @@ class Scene:
         return _done(await self.answer(accept_contract, provider, contract_id, self.settings, admits))
 
     async def end_contract(self, who: int, number: int, name: str) -> Any:
-        given = (self.contracts[number], None, *([self.settings] if name == "mark_failed" else []))
-        act = getattr(agreements, name)(*given)
-        return _done(await self.answer(agreements.as_treasury, self.stage.people[who], self.slug, act))
+        contract_id = self.contracts[number]
+
+        async def ended(tx: Tx, treasury: Agent) -> Any:
+            if name == "cancel":
+                return await commerce.cancel_contract(tx, treasury, contract_id, None)
+            return await commerce.mark_contract_failed(tx, treasury, contract_id, None, self.settings)
+
+        given, named = (self.stage.people[who], self.slug, ended), {"act": name, "target": str(contract_id)}
+        return _done(await self.answer(agreements.as_treasury, *given, **named))
 
     async def waiting_for(self, who: int) -> set[UUID]:
         person = self.stage.people[who].id
