@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.hostile import federation_requests
+from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import FilledForm, form_key
 from tests.images import png
 from tests.wallets import TestWallet
@@ -44,6 +45,15 @@ async def _call(stage: Any) -> FilledForm:
 
 async def _payment(stage: Any) -> FilledForm:
     return await _owners(payee=stage.payee.did, amount="0.0001")(stage)
+
+
+async def _child(stage: Any) -> FilledForm:
+    await let_children_be_older(stage)
+    return await _owners(name="Helper", funding="0.01", ttl_seconds="3600")(stage)
+
+
+async def _child_to_end(stage: Any) -> FilledForm:
+    return await _owners(child=await new_child(stage))(stage)
 
 
 async def _bond(stage: Any) -> FilledForm:
@@ -162,6 +172,9 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     "POST /account/call": _call,
     f"{AGENT}/wallet/send": _transfer,
     f"{AGENT}/wallet/send/check": _transfer,
+    f"{AGENT}/children": _child,
+    f"{AGENT}/children/check": _child,
+    f"{AGENT}/children/end": _child_to_end,
     f"{AGENT}/wallet/stakes": _owners(amount="10", lock_period="0"),
     f"{AGENT}/wallet/stakes/release": _owners(released="0.01"),
     f"{AGENT}/wallet/stakes/claim": _owners(),

@@ -238,6 +238,7 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         "/delegations",
         "/logs",
         "/deployments",
+        "/spawn",
         *OF_ACCOUNTS,
     )
     of_developers = any(part in operation for part in parts)

@@ -164,6 +164,9 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
     ("POST /api/v1/teg/transfer", "X-Capability-Token"): (with_header("X-Capability-Token", capability, TRANSFER), NOT_HELD),
     ("POST /api/v1/teg/transfers", "X-Capability-Token"): (
         with_header("X-Capability-Token", capability, lambda scene: ({"transfers": [{**SEND(scene)[0], "key": "1"}], "atomic": True}, {})), NOT_HELD),
+    ("POST /api/v1/agents/{did}/spawn", "approval_id"): (body(name="Helper", funding=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
+    ("POST /api/v1/agents/{did}/spawn", "X-Spend-Approval"): (
+        with_header("X-Spend-Approval", approval, body(name="Helper", funding=AMOUNT)), APPROVAL_UNKNOWN),
     ("POST /api/v1/teg/send", "approval_id"): (body(receiver_did=payee, amount=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
     ("POST /api/v1/teg/send", "X-Spend-Approval"): (with_header("X-Spend-Approval", approval, SEND), APPROVAL_UNKNOWN),
     ("POST /api/v1/teg/send", "X-Capability-Token"): (with_header("X-Capability-Token", capability, SEND), NOT_HELD),
@@ -299,6 +302,7 @@ async def test_a_stranger_who_names_what_belongs_to_another_is_refused_and_chang
         method, path = operation.split(" ")
         path = path.replace("{contract_id}", str(scene.owned.strangers_contract_id))
         path = path.replace("{capability_id:uuid}", scene.owned.capability_id)
+        path = path.replace("{did}", scene.stranger.agent.did)
         sent, headers = case(scene)
         kind = "developer" if "/agent-cards" in path else "agent"
         got = await scene.stranger.asks(kind, WellFormed(method, path, json=sent, headers=headers))

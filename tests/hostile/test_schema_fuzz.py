@@ -70,6 +70,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/{did}/reputation-bond/deposit": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/capabilities/{capability_id}/consume": "an amount is greater than zero and has a maximum",
     "PUT /api/v1/agents/{did}/authz": "an amount has a maximum",
+    "POST /api/v1/agents/{did}/spawn": "an amount is greater than zero and has a maximum; a text can be seen; a card is one",
     "POST /api/v1/agents/{did}/logs": "one entry by its members, or several in a list",
     "POST /api/v1/agents/{did}/deployments": "an address is one that the registry calls; a note has no control characters",
     "POST /api/v1/agents/{did}/versions": "an artifact is at an https address; notes have no control characters",

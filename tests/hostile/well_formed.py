@@ -34,6 +34,7 @@ from tests.hostile import (
     work_order_requests,
 )
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
+from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import (
     BACKUP_CODE,
     CONSOLE_FORMS,
@@ -669,6 +670,10 @@ async def _colleague(stage: Stage) -> str:
     return str((await stage.registry.get("/auth/profile", headers=colleague.headers)).json()["id"])
 
 
+async def _child_to_end(stage: Stage) -> str:
+    return f"{await new_child(stage)}/spawn/end"
+
+
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **work_order_requests.MADE_ANEW,
     **governance_requests.MADE_ANEW,
@@ -706,6 +711,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{dispute_id}/ruling": _dispute("ruling", "VOTING"),
     "{dispute_id}": _dispute("", "OPEN"),
     "{approval_id:uuid}": _pending_approval,
+    "{did}/spawn/end": _child_to_end,
     "{connection_id}": _connection_to_end,
     "{connection_id:uuid}": _connection_to_end,
     "/capabilities/{capability_id:uuid}/narrow": _capability_to_narrow,
@@ -1277,6 +1283,11 @@ async def _logs(_: Stage) -> WellFormed:
     return _json(level="INFO", message="Started")
 
 
+async def _spawn(stage: Stage) -> WellFormed:
+    await let_children_be_older(stage)
+    return _json(name="Helper", description="Helps with one task.", funding="0.01", ttl_seconds=3600)
+
+
 async def _rotation(stage: Stage) -> WellFormed:
     return _json(public_key_jwk=jwk_of(Ed25519PrivateKey.generate().public_key().public_bytes_raw()))
 
@@ -1521,6 +1532,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/logs": _logs,
     "POST /api/v1/agents/{did}/versions": _version,
     "POST /api/v1/agents/self/version": _version,
+    "POST /api/v1/agents/{did}/spawn": _spawn,
     "PUT /api/v1/agents/{did}/authz": _authz,
     "POST /api/v1/agents/capabilities": _capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,

@@ -165,6 +165,7 @@ _.card_signatures
 _.card_verdicts
 _.cards
 _.cards_refused
+_.cause
 _.caveats
 _.certificate
 _.certificate_expires_at
@@ -322,6 +323,7 @@ _.encircled_only
 _.end_timestamp
 _.ended_at
 _.ended_because
+_.ending_at
 _.endpoints
 _.ends_at
 _.enforce
@@ -833,6 +835,7 @@ _.retired_at
 _.retired_at_id
 _.retired_at_size
 _.retry_at
+_.returned
 _.review_by
 _.review_days
 _.revision
@@ -934,6 +937,7 @@ _.sort_order
 _.source
 _.source_registry
 _.source_service
+_.spawned_at
 _.spec
 _.spec_version
 _.spend_policy
@@ -1126,6 +1130,7 @@ _.votes_for
 _.voting_at
 _.voting_power
 _.waiting_for_me
+_.waits_for
 _.wallets
 _.warn_below
 _.webhook_id

@@ -18,6 +18,7 @@ from hansa.rooms import (
     people,
     pipelines,
     reputation,
+    spawn,
     transfers,
     treasury,
 )
@@ -36,6 +37,7 @@ ASSEMBLY = Assembly(
         transfers.ROOM,
         enforcement.ROOM,
         commerce.ROOM,
+        spawn.ROOM,
         pipelines.ROOM,
         treasury.ROOM,
         reputation.ROOM,

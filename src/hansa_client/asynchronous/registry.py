@@ -16,6 +16,7 @@ from .accounts import AsyncAccounts
 from .agents import AsyncAgents
 from .bonds import AsyncBonds
 from .cards import AsyncCards
+from .children import AsyncChildren
 from .contracts import AsyncContracts
 from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
@@ -69,6 +70,7 @@ class AsyncRegistry:
         self.logs = AsyncLogs(transport, login, acting)
         self.metrics = AsyncMetrics(transport, login, acting)
         self.pipelines = AsyncPipelines(transport, login, acting)
+        self.children = AsyncChildren(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
         self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)

@@ -5,6 +5,7 @@ import typer
 from . import (
     agents,
     bonds,
+    children,
     contracts,
     login,
     logs,
@@ -25,7 +26,7 @@ from . import (
 from .options import USE
 
 CLIENT = "hansa-client"
-TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, payments.app, pay.app)
+TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, payments.app, pay.app)
 GROUPS = {
     "agent": agents.app,
     "bond": bonds.app,

@@ -17,6 +17,7 @@ from .accounts import Accounts
 from .agents import Agents
 from .bonds import Bonds
 from .cards import Cards
+from .children import Children
 from .contracts import Contracts
 from .discovery import Discovery
 from .disputes import Disputes
@@ -70,6 +71,7 @@ class Registry:
         self.logs = Logs(transport, login, acting)
         self.metrics = Metrics(transport, login, acting)
         self.pipelines = Pipelines(transport, login, acting)
+        self.children = Children(transport, login, acting)
         self.organizations = Organizations(transport, login)
         self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)

@@ -50,6 +50,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "accounts",
             "agent-rights",
+            "spawn",
             "logs",
             "pipelines",
             "organizations",

@@ -34,7 +34,7 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "waiting": (
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
         "changes_requested", "requested", "not_checked", "disputed", "appealed", "voting", "paused",
-        "maturing", "releasing", "waiting_approval", "waiting_funds", "unknown",
+        "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown",
     ),
     "active": (
         "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",
@@ -42,7 +42,7 @@ STATES: Mapping[str, tuple[str, ...]] = {
     ),
     "done": (
         "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
-        "committed", "captured", "verified", "on", "executed", "won", "released", "succeeded",
+        "committed", "captured", "verified", "on", "executed", "won", "released", "ended", "succeeded",
     ),
     "failed": (
         "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",

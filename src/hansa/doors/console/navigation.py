@@ -167,6 +167,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
         "Pipelines",
         (("/pipelines", "Pipelines", READ), ("/pipelines/templates", "Templates", OPERATE)),
     ),
+    ("Children", (("/children", "Children", READ),)),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
         "Rights",

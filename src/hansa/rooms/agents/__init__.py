@@ -3,7 +3,7 @@
 from hansa.rooms.agents.acting import ACT_TOKENS, act_token
 from hansa.rooms.agents.acting.act import act_as
 from hansa.rooms.agents.authz.roles import authz_of, replace_authz
-from hansa.rooms.agents.authz.schemas import AuthzIn, AuthzOut
+from hansa.rooms.agents.authz.schemas import ROLES_MAX, AuthzIn, AuthzOut, Role
 from hansa.rooms.agents.belonging import of_person, require_of_others
 from hansa.rooms.agents.bootstrap import ORGANIZATION_AGENTS, OrganizationAgents, issue_bootstrap_token
 from hansa.rooms.agents.capabilities import (
@@ -41,7 +41,7 @@ from hansa.rooms.agents.collective import (
     readers_of,
     secrets_seen_by,
 )
-from hansa.rooms.agents.credentials import new_client_secret, new_identity, own_or_new_key
+from hansa.rooms.agents.credentials import NewIdentity, new_client_secret, new_identity, own_or_new_key
 from hansa.rooms.agents.descriptor import ROOM
 from hansa.rooms.agents.errors import (
     AgentOfCaller,
@@ -93,6 +93,8 @@ from hansa.rooms.agents.lineage import (
 )
 from hansa.rooms.agents.lineage import begin_end as begin_end_of_child
 from hansa.rooms.agents.lineage import first_due as first_child_due
+from hansa.rooms.agents.lineage.rules import Cause
+from hansa.rooms.agents.lineage.rules import State as ChildState
 from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.mtls.enrol import disable_mtls, enable_mtls, enrolment_of
 from hansa.rooms.agents.mtls.routes import CERTIFICATES, EnrollingAuthority
@@ -126,6 +128,9 @@ from hansa.rooms.agents.spending import (
     OverDayLimit,
     OverPaymentLimit,
     PayeeNotAllowed,
+    SpendPolicy,
+    policy_of,
+    put_policy,
 )
 from hansa.rooms.agents.spending.approvals import (
     approval_inbox,
@@ -156,6 +161,7 @@ from hansa.rooms.agents.status import (
     page_of_developer,
     readable_among,
     reinstate,
+    retire,
     revoke,
     statuses_of,
     suspend,
@@ -181,6 +187,7 @@ __all__ = [
     "ORGANIZATION_AGENTS",
     "PAYMENT_REFUSALS",
     "REQUIRE_UNBOUND",
+    "ROLES_MAX",
     "ROOM",
     "TTL_MAX_SECONDS",
     "TTL_MIN_SECONDS",
@@ -209,10 +216,12 @@ __all__ = [
     "CapabilityPresenter",
     "CapabilityUnknown",
     "CapabilityWidened",
+    "Cause",
     "CaveatViolated",
     "CaveatsIn",
     "Child",
     "ChildEnding",
+    "ChildState",
     "ChildUnknown",
     "Clearance",
     "CreateAgentOut",
@@ -227,6 +236,7 @@ __all__ = [
     "LifetimeTooLong",
     "NarrowerCaveatsIn",
     "NewChild",
+    "NewIdentity",
     "NotTheOwner",
     "Offspring",
     "Onboarded",
@@ -240,12 +250,14 @@ __all__ = [
     "Payment",
     "PolicyWidened",
     "RequireUnbound",
+    "Role",
     "RolesNotHeld",
     "RotateKeyOut",
     "RotateSecretOut",
     "SpawnQuotaReached",
     "SpawnTooDeep",
     "SpendApprovalOut",
+    "SpendPolicy",
     "SpendPolicyIn",
     "Wallet",
     "WalletsOut",
@@ -323,8 +335,10 @@ __all__ = [
     "page_of_developer",
     "payee_of_address",
     "pays_plainly",
+    "policy_of",
     "preview_payment",
     "put_end_off",
+    "put_policy",
     "readable_among",
     "readers_of",
     "receive_address",
@@ -336,6 +350,7 @@ __all__ = [
     "require_of_others",
     "require_verified",
     "restore_mtls",
+    "retire",
     "return_budget",
     "revoke",
     "revoke_capability",

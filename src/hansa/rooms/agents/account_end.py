@@ -9,6 +9,7 @@ from hansa.rooms import ledger
 
 from . import store
 from .bootstrap import forget_bootstrap_tokens
+from .lineage import living_among
 from .status import of_developer, retire
 
 
@@ -16,7 +17,8 @@ async def _blockers(tx: Tx, agents: Mapping[str, str]) -> list[Blocker]:
     """Return the units in the accounts of the developer's agents: they would be lost, and locked ones are released first."""
     present = [did for did, status in agents.items() if status != "revoked"]
     balances = await ledger.balances_of(tx, present)
-    return [blocker for did in present for blocker in _held(balances[did])]
+    children = await living_among(tx, present)
+    return [blocker for did in present for blocker in _held(balances[did], is_child=did in children)]
 
 
 async def _end(tx: Tx, developer_id: int) -> None:
@@ -27,9 +29,10 @@ async def _end(tx: Tx, developer_id: int) -> None:
             await retire(tx, agent.did, by="account_deletion")
 
 
-def _held(balance: ledger.Balance) -> list[Blocker]:
+def _held(balance: ledger.Balance, *, is_child: bool) -> list[Blocker]:
+    leaves = "End the child: its units go back to its parent." if is_child else "Send the units elsewhere."
     kinds: tuple[tuple[BlockerKind, Minor, str], ...] = (
-        ("balance", balance.liquid, "Send the units elsewhere."),
+        ("balance", balance.liquid, leaves),
         (
             "stake",
             balance.staked,

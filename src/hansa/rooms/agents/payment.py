@@ -78,6 +78,8 @@ class Payment:
     request_scope: bytes | None = None
     is_bound: bool = False
     """The spend policy counted it when the agent bound itself to pay; a grant alone judges it now."""
+    is_for_child: bool = False
+    """The payee is a child that the payment makes: no list of payees bars it."""
 
     def spending_by(self, agent: Agent) -> Spending:
         """The payment as a spend policy and the agent's grant see it."""
@@ -90,6 +92,7 @@ class Payment:
             self.request_scope,
             operation=self.operation,
             is_bound=self.is_bound,
+            is_for_child=self.is_for_child,
         )
 
     @property

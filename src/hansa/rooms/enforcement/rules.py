@@ -1,8 +1,10 @@
 """Effects of a suspension and of its end on an agent.
 
-- A suspension has a basis: the agent was named itself, its developer or its organization. One of each basis may be open at a time.
+- A suspension has a basis: the agent was named itself, its developer or its organization, or an ancestor of the child is suspended. One of
+  each basis may be open at a time.
 - An agent may act while none stands. A hard one withholds its workload identity and its ledger account.
-- A reinstatement of the agent or of its developer ends all of them, one of the organization its own alone.
+- A reinstatement of the agent or of its developer ends all of them, one of the organization its own alone. A child stays suspended while
+  its parent is, and returns with it unless something else suspends it.
 """
 
 from datetime import datetime
@@ -10,10 +12,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Basis: TypeAlias = Literal["agent", "developer", "organization"]
+Basis: TypeAlias = Literal["agent", "developer", "organization", "ancestor"]
 
 Stop: TypeAlias = Literal["suspended", "already_suspended", "revoked", "not_found", "failed"]
-Return: TypeAlias = Literal["reinstated", "already_active", "revoked", "not_found", "failed"]
+Return: TypeAlias = Literal[
+    "reinstated", "already_active", "parent_suspended", "revoked", "not_found", "failed"
+]
 End: TypeAlias = Literal["revoked", "already_revoked", "not_suspended", "not_found", "failed"]
 IdentityRevocation: TypeAlias = Literal["revoked", "not_enrolled", "skipped", "failed"]
 IdentityRestoration: TypeAlias = Literal["restored", "not_enrolled", "skipped", "failed"]

@@ -203,7 +203,7 @@ class SuspensionOut(LazyModel):
     """An open suspension of an agent."""
 
     basis: rules.Basis = Field(
-        description="Whether the suspension names the agent, its developer or its organization."
+        description="Whether the suspension names the agent, its developer or its organization, or an ancestor of the child is suspended."
     )
     soft: bool
     reason: str

@@ -37,6 +37,11 @@ UPDATE enforcement_suspension SET lifted_by = $2, lifted_at = now()
 WHERE did = ANY($1) AND lifted_at IS NULL
 """
 
+_LIFT_BUT = """
+UPDATE enforcement_suspension SET lifted_by = $3, lifted_at = now()
+WHERE did = $1 AND basis <> $2 AND lifted_at IS NULL
+"""
+
 _LIFT_OF_BASIS = """
 UPDATE enforcement_suspension SET lifted_by = $3, lifted_at = now()
 WHERE did = ANY($1) AND basis = $2 AND lifted_at IS NULL RETURNING did
@@ -103,6 +108,11 @@ async def open_suspensions(
 async def lift_suspensions(tx: Tx, dids: Sequence[str], *, by: int) -> None:
     """End whatever stands against the locked agents."""
     await tx.execute(_LIFT, list(dids), by)
+
+
+async def lift_suspensions_but(tx: Tx, did: str, basis: Basis, *, by: int) -> None:
+    """End the suspensions of other bases against a locked agent."""
+    await tx.execute(_LIFT_BUT, did, basis, by)
 
 
 async def lift_suspensions_of(tx: Tx, dids: Sequence[str], basis: Basis, *, by: int) -> set[str]:

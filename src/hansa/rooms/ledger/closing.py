@@ -12,13 +12,16 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Conflict
-from hansa.foundation.values.money import Minor, format_amount
+from hansa.foundation.values.money import ZERO, Minor, format_amount
 
 from . import crossings_store, orders, rules, store
 from .accounts import Balance, balance_of
 from .book import Book
 from .engine import apply
 from .errors import AccountUnknown, ClaimUnknown
+from .orders import TransferOrder
+from .payments import PaymentOrder, payment_line
+from .posting import fee_of
 
 LISTED_MAX = 1000
 # A credit of the account for unclaimed units is a commit from another registry, or the return of an aborted transfer to it.
@@ -90,6 +93,52 @@ def _holding(holds: Balance) -> AccountHoldsUnits:
             **({"escrow_balance": format_amount(holds.escrow)} if holds.escrow else {}),
         }
     )
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """Payment that empties an account; amounts in minor units."""
+
+    amount: Minor
+    fee: Minor
+
+
+async def sweep_account(tx: Tx, did: str, payee: str, *, ref: str, memo: str, book: Book) -> Swept:
+    """Pay all liquid units of an account, less the fee, to another agent; nothing where there are none.
+
+    The fee is that of a transfer now; it takes one smallest unit more where no amount and its fee make up the balance.
+
+    Raises: AccountUnknown, AccountSuspended; asyncpg.UniqueViolationError when a payment with this reference was made.
+    """
+    accounts = await store.lock_accounts(tx, [did, payee])
+    if did not in accounts:
+        raise AccountUnknown
+    liquid = accounts[did].liquid
+    if liquid == 0:
+        return Swept(ZERO, ZERO)
+    amount = await _largest_covered(tx, did, payee, liquid, book)
+    fee = Minor(liquid - amount)
+    await apply(tx, [payment_line(PaymentOrder(did, payee, amount, ref, memo=memo, fee=fee))], book)
+    return Swept(amount, fee)
+
+
+async def _largest_covered(tx: Tx, payer: str, payee: str, liquid: Minor, book: Book) -> Minor:
+    """The largest amount that a locked balance covers with its fee."""
+
+    async def fee_on(amount: int) -> Minor:
+        return await fee_of(tx, TransferOrder(payer, payee, Minor(amount)), book)
+
+    # The rate does not depend on the amount; only the rounding is to be tried.
+    amount = liquid * liquid // (liquid + await fee_on(liquid))
+    while amount + await fee_on(amount) > liquid:
+        amount -= 1
+    while amount < liquid and amount + 1 + await fee_on(amount + 1) <= liquid:
+        amount += 1
+    return Minor(amount)
+
+
+async def awaits_crossing(tx: Tx, did: str) -> bool:
+    """Return whether a transfer from or to another registry is undecided, which may still credit the account."""
+    return await crossings_store.is_any_pending(tx, did)
 
 
 class UnclaimedUnits(msgspec.Struct, frozen=True):

@@ -149,6 +149,22 @@ async def fee_of(tx: Tx, order: TransferOrder, book: Book) -> Minor:
     return result.fee
 
 
+async def fee_to_new(tx: Tx, payer: str, amount: Minor, book: Book) -> Minor:
+    """The fee that a transfer to an account that is still to be opened would bear now, whether or not the balance covers it.
+
+    Raises: AccountUnknown, AccountSuspended.
+    """
+    # A hold bears the fee of a transfer and names no payee.
+    held = orders.hold(payer, amount, orders.NewHold("preview", "preview"))
+    try:
+        (result,) = await apply(
+            tx, [held], book, dry=True, uncovered=lambda _, required: _Uncovered(required)
+        )
+    except _Uncovered as short:
+        return Minor(short.required - amount)
+    return result.fee
+
+
 async def preview(tx: Tx, order: TransferOrder, book: Book) -> Preview:
     """The decision on `order` as things stand, without locks and without effect. Raises: as `transfer`."""
     rules.require_ordinary_parties(order.payer, order.payee)

@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.telemetry.metrics import unbonded_accepts_total
-from hansa.rooms import commerce
+from hansa.rooms import commerce, spawn
 
 from . import bonds, scores, views
 
@@ -31,5 +31,6 @@ ROOM = Room(
     fills=(
         commerce.BOND_ADMITS.filled_with(bonds.bond_admits),
         commerce.SLASH_BOND.filled_with(bonds.slash_bond),
+        spawn.LET_BOND_GO.filled_with(bonds.let_go),
     ),
 )

@@ -1,3 +1,4 @@
+from hansa.rooms.transfers.asking import APPROVAL_NEEDED, SpendApproval, approval_answer, one_approval
 from hansa.rooms.transfers.bridge import (
     BRIDGE_OUTBOX,
     AgentHoldsWrapped,
@@ -86,6 +87,7 @@ from hansa.rooms.transfers.pools import states as pool_states
 from hansa.rooms.transfers.receiver_registry import is_elsewhere, is_foreign, names_another_issuer, peer_of
 
 __all__ = [
+    "APPROVAL_NEEDED",
     "BRIDGE_OUTBOX",
     "CONTRACT",
     "CROSSING_JOBS",
@@ -119,9 +121,11 @@ __all__ = [
     "Position",
     "RateIn",
     "ReceiverRegistryUnknown",
+    "SpendApproval",
     "SwappedTotals",
     "UndecidedTransfer",
     "WrappedSupply",
+    "approval_answer",
     "ask_to_prepare",
     "bridge_parties",
     "bridge_sagas_of",
@@ -144,6 +148,7 @@ __all__ = [
     "names_another_issuer",
     "net_at_peer",
     "observe_in_chain",
+    "one_approval",
     "payments_received",
     "peer_of",
     "place_of",

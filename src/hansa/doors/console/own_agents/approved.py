@@ -22,6 +22,7 @@ OPERATIONS = {
     "teg.cross_registry_transfer": "Transfer to another registry",
     "payment.pay": "Call or payment token",
     "contract": "Contract",
+    "spawn": "Purse of a child",
     "bridge.transfer": "Lock of units for the bridge",
     "bridge.redeem": "Redemption over the bridge",
 }
@@ -29,6 +30,7 @@ OPERATIONS = {
 PAGES = {
     "payment.pay": "wallet/tokens/new",
     "contract": "contracts",
+    "spawn": "children",
     "bridge.transfer": "wallet/bridge",
     "bridge.redeem": "wallet/bridge",
 }

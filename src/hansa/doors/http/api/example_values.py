@@ -135,6 +135,16 @@ VALUES: dict[str, Any] = {
     "PipelineTemplateOut.input": {"text": "Good morning", "language": "French"},
     "TemplateParameterOut.name": "translator",
     "TemplateParameterOut.title": "Agent that translates",
+    # Children of agents.
+    "SpawnIn.name": "Helper",
+    "SpawnIn.funding": "10",
+    "SpawnIn.roles": ["client"],
+    "SpawnOut.parent_did": DID,
+    "ChildOut.name": "Helper",
+    "ChildOut.balance": "8",
+    "ChildOut.held": "0",
+    "ChildEndedOut.name": "Helper",
+    "ChildEndedOut.held": "0",
     # Work orders.
     "GovernanceProposalIn.description": "Calls of less than 0.01 units are not answered on Sundays.",
     "GovernanceProposalIn.duration_seconds": 604800,

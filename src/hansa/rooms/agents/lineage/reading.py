@@ -1,12 +1,8 @@
 """Children as their owners, their parents and rooms above read them."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
-
-from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import catalogue
 
 from . import store
 from .errors import AgentHasChildren, ChildUnknown
@@ -30,13 +26,10 @@ async def lock_child(tx: Tx, did: str) -> Child:
     return await child_of(tx, did)
 
 
-async def children_of(
-    tx: Tx, did: str, after: tuple[datetime, str] | None = None, *, limit: int
-) -> list[Child]:
-    """Children of an agent in every state under their present names, newest first, those after this time and DID."""
-    found = await store.children(tx, did, after, limit)
-    names = await catalogue.names_of_agents(tx, [child.did for child in found])
-    return [replace(child, name=names.get(child.did, child.name)) for child in found]
+async def children_of(tx: Tx, did: str, after: str | None = None, *, limit: int) -> list[Child]:
+    """Children of an agent in every state under the names of their creation, newest first, those after this one. Raises: ChildUnknown."""
+    last = None if after is None else await child_of(tx, after)
+    return await store.children(tx, did, last, limit)
 
 
 async def living_children_of(tx: Tx, dids: Collection[str]) -> list[str]:

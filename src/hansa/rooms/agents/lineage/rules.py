@@ -63,13 +63,14 @@ class Child(msgspec.Struct, frozen=True):
     ending_at: datetime | None
     cause: Cause | None
     ended_at: datetime | None
+    swept: Minor | None
     is_expired: bool
     name: str
     status: str
 
     @property
     def state(self) -> State:
-        """Where the child is in its life."""
+        """Stage of the life of the child."""
         if self.ended_at is not None:
             return "ended"
         return "living" if self.ending_at is None else "ending"

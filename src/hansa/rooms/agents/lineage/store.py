@@ -48,7 +48,7 @@ RETURNING expires_at
 _INSERT_FORK = "INSERT INTO agents_spawn (did, root_did, depth) VALUES ($1, $2, 0)"
 
 _CHILD = """
-SELECT s.did, s.parent_did, s.root_did, s.depth, s.funding, s.spawned_at, s.expires_at, s.ending_at, s.cause, s.ended_at,
+SELECT s.did, s.parent_did, s.root_did, s.depth, s.funding, s.spawned_at, s.expires_at, s.ending_at, s.cause, s.ended_at, s.swept,
   s.expires_at <= clock_timestamp() AS is_expired, a.name, a.status
 FROM agents_spawn s JOIN agents_agent a USING (did) WHERE s.parent_did IS NOT NULL
 """
@@ -92,7 +92,7 @@ WHERE did = $1 AND ended_at IS NULL
 _DUE = "FROM agents_spawn WHERE ended_at IS NULL AND parent_did IS NOT NULL AND next_at <= clock_timestamp()"
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_DUE})")
-"""Whether the end of a child is due."""
+"""Question about ends of children that are due."""
 
 
 class LockedAgent(msgspec.Struct, frozen=True):
@@ -168,10 +168,10 @@ async def find_child(tx: Tx, did: str) -> Child | None:
     return Child(**row) if row else None
 
 
-async def children(tx: Tx, did: str, after: tuple[datetime, str] | None, limit: int) -> list[Child]:
-    """Children of an agent, newest first."""
-    spawned_at, last = after or (None, None)
-    return [Child(**row) for row in await tx.fetch(_CHILDREN, did, spawned_at, last, limit)]
+async def children(tx: Tx, did: str, after: Child | None, limit: int) -> list[Child]:
+    """Children of an agent, newest first, those after this one."""
+    place = (after.spawned_at, after.did) if after else (None, None)
+    return [Child(**row) for row in await tx.fetch(_CHILDREN, did, *place, limit)]
 
 
 async def living_children(tx: Tx, dids: Collection[str]) -> list[str]:

@@ -49,6 +49,8 @@ class Spending(msgspec.Struct, frozen=True):
     operation: str | None = None
     is_bound: bool = False
     """The policy counted it before: the grant alone judges and counts it."""
+    is_for_child: bool = False
+    """The payee is a child of the agent, which no list of payees bars."""
 
 
 class Clearance(StrEnum):
@@ -99,7 +101,8 @@ def widens(old: SpendPolicy | None, new: SpendPolicy | None) -> bool:
 
 def evaluate(policy: SpendPolicy, spending: Spending, spent_today: Minor) -> Clearance:
     """Judge a payment by the policy. Raises: PayeeNotAllowed, OverPaymentLimit, OverDayLimit."""
-    if policy.allowlist is not None and spending.payee not in policy.allowlist:
+    is_barred = policy.allowlist is not None and spending.payee not in policy.allowlist
+    if is_barred and not spending.is_for_child:
         raise PayeeNotAllowed(context={"receiver": spending.payee})
     if policy.per_tx_max is not None and spending.amount > policy.per_tx_max:
         raise OverPaymentLimit(context={"per_tx_max": format_amount(policy.per_tx_max)})

@@ -10,8 +10,9 @@ from hansa.rooms.commerce.payments.budget_store import (
 )
 from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service, call_tool
-from hansa.rooms.commerce.payments.ending import expire_due_tokens
+from hansa.rooms.commerce.payments.ending import count_unsettled, expire_due_tokens, release_all
 from hansa.rooms.commerce.payments.errors import (
+    AnswerUnreadable,
     PayeeNotAdmitted,
     PriceNotPayable,
     PurchaseBudgetExceeded,
@@ -84,6 +85,7 @@ __all__ = [
     "TOOLS_AT_ONCE",
     "USED_FOR_PART",
     "VERIFIER",
+    "AnswerUnreadable",
     "AuthorizeOrder",
     "Authorized",
     "Interface",
@@ -113,6 +115,7 @@ __all__ = [
     "buy_router",
     "call_service",
     "call_tool",
+    "count_unsettled",
     "effective_price",
     "end_by_decision",
     "find_budgets",
@@ -125,6 +128,7 @@ __all__ = [
     "open_budget",
     "raise_budget",
     "read_answer",
+    "release_all",
     "router",
     "same_work",
     "settle_and_answer",

@@ -96,6 +96,19 @@ async def release_by_id(tx: Tx, token_id: UUID, by: str, book: ledger.Book) -> T
     return await end_unpaid(tx, token, "released", book)
 
 
+async def release_all(tx: Tx, caller: str, book: ledger.Book) -> None:
+    """Release every authorized token of a caller."""
+    for token_id in await store.authorized_of(tx, caller):
+        token = await store.lock(tx, token_id)
+        if token is not None and token.status == "authorized":
+            await end_unpaid(tx, token, "released", book)
+
+
+async def count_unsettled(tx: Tx, did: str) -> int:
+    """The number of tokens that a service uses or that settle, of which the agent is a party."""
+    return await store.count_unsettled(tx, did)
+
+
 async def expire_due_tokens(runtime: Runtime) -> None:
     """Expire every open token whose time is over; its reserved units and its counted budget go back to its caller."""
     database = runtime.database

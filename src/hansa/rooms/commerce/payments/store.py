@@ -111,6 +111,12 @@ _LISTED = f"""
 {_FIND} WHERE t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2) ORDER BY t.created_at DESC, t.id DESC LIMIT $3
 """
 
+# Two branches, so that each goes by the index of its role.
+_COUNT_UNSETTLED = """
+SELECT (SELECT count(*) FROM commerce_payment_token WHERE caller = $1 AND status IN ('consumed', 'settling'))
+  + (SELECT count(*) FROM commerce_payment_token WHERE payee = $1 AND caller <> $1 AND status IN ('consumed', 'settling'))
+"""
+
 _BEFORE_ALL = (datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
 # A statement of its own: with a condition that may be absent, a plan for all values would read every token of the agent.
@@ -387,6 +393,21 @@ async def settling(
         limit,
     )
     return [SettlingToken(**row) for row in rows]
+
+
+async def authorized_of(tx: Tx, caller: str) -> list[UUID]:
+    """The authorized tokens of a caller, in the order of their ids."""
+    rows = await tx.fetch(
+        "SELECT id FROM commerce_payment_token WHERE caller = $1 AND status = 'authorized' ORDER BY id",
+        caller,
+    )
+    return [row["id"] for row in rows]
+
+
+async def count_unsettled(tx: Tx, did: str) -> int:
+    """Tokens of the agent that are consumed or settling, as their caller or their payee."""
+    count: int = await tx.fetchval(_COUNT_UNSETTLED, did)
+    return count
 
 
 async def listed(tx: Tx, did: str, *, is_payee: bool, status: str | None, limit: int) -> Sequence[Token]:

@@ -20,6 +20,7 @@ from hansa.rooms.ledger.staking.positions import (
     UnstakeOrder,
     UnstakeReceipt,
     claim_rewards,
+    release_unlocked,
     stake,
     unstake,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "read_holdings",
     "read_positions",
     "read_stakes",
+    "release_unlocked",
     "router",
     "stake",
     "stake_gaps",

@@ -118,6 +118,22 @@ async def unstake(tx: Tx, order: UnstakeOrder, book: Book, pinned_until: PinnedU
     )
 
 
+async def release_unlocked(
+    tx: Tx, agent: str, policy: StakingPolicy, book: Book, pinned_until: PinnedUntil
+) -> None:
+    """Release all stakes of an agent whose lock has ended, and pay its rewards where rewards are paid.
+
+    Raises: AccountUnknown, AccountSuspended, StakePinned.
+    """
+    account = await lock_own(tx, agent)
+    unlocked = [one for one in await store.active_positions(tx, account.id) if one.is_unlocked]
+    if unlocked:
+        amount = Minor(sum(one.remaining for one in unlocked))
+        await unstake(tx, UnstakeOrder(agent, amount), book, pinned_until)
+    if policy.pays_rewards:
+        await claim_rewards(tx, agent, policy, book)
+
+
 async def _decide(tx: Tx, account_id: int, order: UnstakeOrder) -> list[rules.Draw]:
     if order.position_id is None:
         return rules.draw_oldest_first(await store.active_positions(tx, account_id), order.amount)

@@ -58,6 +58,7 @@ class WebhookEvent(StrEnum):
     DISPUTE_EVIDENCE_ADDED = "dispute.evidence_added"
     DISPUTE_VOTING_OPENED = "dispute.voting_opened"
     DISPUTE_RULED = "dispute.ruled"
+    AGENT_SPAWNED = "agent.spawned"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
     ORGANIZATION_CREATED = "organization.created"

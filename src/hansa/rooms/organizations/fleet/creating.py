@@ -11,6 +11,7 @@ from hansa.rooms import agents
 from hansa.rooms.organizations import audit, reading, rules, store
 from hansa.rooms.organizations.records import Actor
 from hansa.rooms.organizations.rules import Role
+from hansa.rooms.organizations.teams import store as teams
 
 CREDENTIAL = "bootstrap-token"
 
@@ -26,6 +27,25 @@ async def _hold(tx: Tx, developer_id: int, key: str) -> UUID:
 
 async def _record(tx: Tx, developer_id: int, organization_id: UUID, did: str) -> None:
     await audit.record(tx, organization_id, Actor(developer_id, CREDENTIAL), "agent.create", did)
+
+
+async def hold_for_child(tx: Tx, organization_id: UUID) -> None:
+    """Require room for one more agent in the organization of a parent, which is active and stays so until the transaction ends.
+
+    Raises: OrganizationNotActive, LimitReached.
+    """
+    await store.share(tx, organization_id)
+    found = await store.find(tx, organization_id, None)
+    assert found is not None, "an agent of an organization"
+    reading.require_active(found)
+    await store.lock_agents(tx, organization_id)
+    count = await agents.count_of_organization(tx, organization_id, but_revoked=True)
+    rules.require_room(count, rules.AGENTS_MAX, "agents of an organization")
+
+
+async def join_teams_of(tx: Tx, parent_did: str, child_did: str) -> None:
+    """Give a new child the places of its parent in the teams of the organization."""
+    await teams.copy_places(tx, parent_did, child_did)
 
 
 CREATION = agents.OrganizationAgents(_hold, _record)

@@ -76,6 +76,15 @@ async def forget_agent(tx: Tx, did: str) -> None:
     await tx.execute("DELETE FROM organizations_team_agent WHERE did = $1", did)
 
 
+async def copy_places(tx: Tx, did: str, new_did: str) -> None:
+    """Give a new agent the places of another in the teams."""
+    await tx.execute(
+        "INSERT INTO organizations_team_agent (team_id, did) SELECT team_id, $2 FROM organizations_team_agent WHERE did = $1",
+        did,
+        new_did,
+    )
+
+
 async def add_agent(tx: Tx, team_id: UUID, did: str) -> None:
     """Give a team its right at an agent."""
     await tx.execute(

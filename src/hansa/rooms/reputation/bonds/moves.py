@@ -19,7 +19,7 @@ from hansa.rooms import catalogue, commerce, journal, ledger
 
 from . import rules, store
 from .bond import Bond, BondShown, Policy, State
-from .errors import BondWrongState
+from .errors import BondBlocked, BondWrongState
 from .reading import open_business, shown
 
 _WITHOUT = (State.NONE, State.RELEASED)
@@ -104,6 +104,21 @@ async def begin_release(tx: Tx, did: str, settings: Settings) -> BondShown:
     )
     await move(tx, before, after, event)
     return await shown(tx, after)
+
+
+async def let_go(tx: Tx, did: str, settings: Settings) -> None:
+    """Begin the release of the bond of an agent that ends, or unlock it, as far as nothing blocks it."""
+    bond = await store.find(tx, did)
+    if bond.hold_id is None:
+        return
+    try:
+        if bond.state == State.RELEASING:
+            await unlock(tx, did, ledger.Book.of(settings))
+        else:
+            await begin_release(tx, did, Policy.of(settings))
+    except (BondBlocked, BondWrongState):
+        # Refused before anything was written; it is tried again.
+        return
 
 
 async def unlock(tx: Tx, did: str, book: ledger.Book) -> BondShown:

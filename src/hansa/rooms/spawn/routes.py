@@ -1,0 +1,205 @@
+"""Children of agents over HTTP."""
+
+from base64 import b64decode, b64encode
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from hansa.foundation.plumbing.keys.seal import BadSeal
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, runtime_of
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
+from hansa.foundation.plumbing.web.caller import (
+    Agent,
+    Developer,
+    PermissionMissing,
+    developer_or_agent_holding,
+)
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    Repeatable,
+    answer_once,
+    once,
+    recall,
+    remember,
+)
+from hansa.foundation.plumbing.web.limits import WriteLimit
+from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import (
+    DeveloperSuspended,
+    Forbidden,
+    Invalid,
+    OrgRoleRequired,
+    PayloadTooLarge,
+    ReplacedMeanwhile,
+    TooManyRequests,
+    Unauthorized,
+)
+from hansa.rooms import agents, catalogue, commerce, federation, ledger, organizations, transfers
+
+from .ending import end_child
+from .reading import children_with_purses, with_purses
+from .schemas import ChildEndedOut, ChildrenOut, ChildrenQuery, SpawnIn, SpawnOut
+from .spawning import Spawned, spawn
+
+router = APIRouter(prefix="/agents/{did}/spawn", tags=["agents"], route_class=GuardedRoute)
+
+SEALED_FOR = "spawned agent"
+Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
+Reader = Annotated[Developer | Agent, developer_or_agent_holding("agents:read")]
+Writer = Annotated[Developer | Agent, developer_or_agent_holding("agents:write", is_act=True)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=SpawnOut,
+    responses={
+        202: transfers.APPROVAL_NEEDED,
+        **problems(
+            Unauthorized,
+            ledger.InsufficientBalance,
+            Forbidden,
+            DeveloperSuspended,
+            PermissionMissing,
+            OrgRoleRequired,
+            ledger.AccountSuspended,
+            agents.RolesNotHeld,
+            *agents.PAYMENT_REFUSALS,
+            agents.AgentUnknown,
+            agents.ApprovalUnknown,
+            agents.ApprovalUnusable,
+            agents.ApprovalsPending,
+            agents.ChildEnding,
+            agents.SpawnTooDeep,
+            organizations.OrganizationNotActive,
+            organizations.LimitReached,
+            catalogue.HumanReadableIdTaken,
+            federation.DidClaimed,
+            ReplacedMeanwhile,
+            PayloadTooLarge,
+            agents.PolicyWidened,
+            agents.LifetimeTooLong,
+            catalogue.CardInvalid,
+            commerce.AnswerUnreadable,
+            KeyReused,
+            KeyInProgress,
+            Invalid,
+            BodyInvalid,
+            agents.SpawnQuotaReached,
+            TooManyRequests,
+        ),
+    },
+)
+@takes_cards
+async def spawn_child(
+    did: Did,
+    body: SpawnIn,
+    caller: Writer,
+    db: catalogue.CardWrites,
+    config: Config,
+    *,
+    seal: Sealing,
+    request: Request,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+    approval: transfers.SpendApproval = None,
+) -> Response:
+    """Spawn a child of an agent: an agent with a purse of its own, for a while. Its secret and its private key are shown only once.
+
+    Its roles and its spend policy are at most those of its parent. The parent pays the units as any payment, by its own policy; its list
+    of payees does not bar the child. At the end of its life the rest goes back to the parent, less the fee.
+    """
+    await writes.admit(_name_of(caller))
+    repeatable = _repeatable(caller, request, key, body)
+    shown = transfers.one_approval(body.approval_id, approval)
+    identity = agents.new_identity(config, None)
+    order = body.order(identity, shown, repeatable.scope if repeatable else None)
+
+    async def spawned(tx: Tx) -> tuple[str, bool] | agents.Approval:
+        if repeatable and (sealed := await recall(tx, repeatable)) is not None:
+            try:
+                answer = seal.open_under(repeatable.key, b64decode(sealed), SEALED_FOR)
+            except BadSeal:
+                raise commerce.AnswerUnreadable from None
+            return answer.decode(), True
+        made = await spawn(tx, caller, did, order, runtime_of(request))
+        if not isinstance(made, Spawned):
+            return made
+        shown_once = SpawnOut.of_spawned(made).model_dump_json()
+        if repeatable:
+            kept = seal.close_under(repeatable.key, shown_once.encode(), SEALED_FOR)
+            await remember(tx, repeatable, b64encode(kept).decode())
+        return shown_once, False
+
+    outcome = await db.transaction(spawned)
+    if isinstance(outcome, agents.Approval):
+        return transfers.approval_answer(outcome, config.settlement_currency)
+    answer = answer_once(outcome[0], replayed=outcome[1])
+    answer.status_code = 201
+    return answer
+
+
+@router.get(
+    "",
+    responses=problems(
+        Unauthorized, Forbidden, OrgRoleRequired, agents.AgentUnknown, agents.ChildUnknown, Invalid
+    ),
+)
+async def list_children(
+    did: Did, caller: Reader, db: Db, query: Annotated[ChildrenQuery, Query()]
+) -> ChildrenOut:
+    """Children of an agent in every state, newest first, with their units."""
+    found = await db.read(lambda tx: children_with_purses(tx, caller, did, query.next, limit=query.limit + 1))
+    return ChildrenOut.of(found, query.limit)
+
+
+@router.post(
+    "/end",
+    response_model=ChildEndedOut,
+    responses=problems(
+        Unauthorized,
+        Forbidden,
+        DeveloperSuspended,
+        OrgRoleRequired,
+        agents.AgentUnknown,
+        agents.ChildUnknown,
+        agents.AgentHasChildren,
+        KeyReused,
+        KeyInProgress,
+        Invalid,
+    ),
+)
+async def end_spawned_child(
+    did: Did, caller: Writer, db: catalogue.CardWrites, *, request: Request, key: IdempotencyKey = None
+) -> Response:
+    """End a child before its time, for its owner and its parent. Its roles end at once, and its authorized tokens are released.
+
+    Once nothing binds it, its units go back to the parent, less the fee, and it is revoked; until then `waits_for` says why not.
+    """
+    repeatable = _repeatable(caller, request, key, None)
+
+    async def ended(tx: Tx) -> ChildEndedOut:
+        outcome = await end_child(tx, caller, did, runtime_of(request))
+        (purse,) = await with_purses(tx, [outcome.child])
+        return ChildEndedOut.of_ended(outcome, purse)
+
+    return await once(db, repeatable, ended)
+
+
+def _name_of(caller: Developer | Agent) -> str:
+    return caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
+
+
+def _repeatable(
+    caller: Developer | Agent, request: Request, key: str | None, body: SpawnIn | None
+) -> Repeatable | None:
+    """The request under its key. The approval that it names is not part of the compared body."""
+    if key is None:
+        return None
+    members = body.model_dump(mode="json", exclude={"approval_id"}) if body else None
+    return Repeatable(_name_of(caller), f"POST {request.url.path}", key, members)
