@@ -16,6 +16,7 @@ NAMED = {
     "rooms/auditor/witnessing/asking.py": NamedBy.OPERATOR,  # LOG_WITNESSES
     "rooms/catalogue/mcp_servers/calling.py": NamedBy.USER,  # MCP servers of cards
     "rooms/catalogue/mcp_servers/importing.py": NamedBy.USER,  # the server.json of an import
+    "rooms/catalogue/moving/checking.py": NamedBy.USER,  # the address that an agent moves to
     "rooms/catalogue/pulls/probing.py": NamedBy.USER,  # the interfaces of a card
     "rooms/catalogue/pulls/proving.py": NamedBy.USER,  # the domain of an MCP server's namespace
     "rooms/catalogue/pulls/pulling.py": NamedBy.USER,  # the host of an agent

@@ -115,7 +115,7 @@ async def let_go(tx: Tx, did: str, settings: Settings) -> None:
         if bond.state == State.RELEASING:
             await unlock(tx, did, ledger.Book.of(settings))
         else:
-            await begin_release(tx, did, Policy.of(settings))
+            await begin_release(tx, did, settings)
     except (BondBlocked, BondWrongState):
         # Refused before anything was written; it is tried again.
         return
