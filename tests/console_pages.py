@@ -84,6 +84,7 @@ async def furnish(registry: TestRegistry) -> Stage:
     await _account(stage)
     await _organization(stage)
     await _watched(stage)
+    await _released(stage)
     for operation in MAKING:
         for _ in range(ROWS):
             await well_formed(operation, stage)
@@ -136,6 +137,17 @@ async def _peer_with_a_pool(registry: TestRegistry) -> None:
         await tx.execute(MINUTES)
 
     await registry.database.transaction(fill)
+
+
+async def _released(stage: Stage) -> None:
+    """Versions of the code of the own agent, and a deployment that waits."""
+    path = f"/agents/{stage.agent.did}"
+    for number in range(ROWS):
+        body = {"version": f"{number}.0", "commit_hash": "0123456789abcdef" * 4, "release_notes": UNBROKEN}
+        made = await stage.registry.post(f"{path}/versions", json=body, headers=stage.developer.headers)
+        assert made.status_code == 200, made.text
+    asked = {"version_id": made.json()["version_id"], "note": UNBROKEN[:500]}
+    await stage.registry.post(f"{path}/deployments", json=asked, headers=stage.developer.headers)
 
 
 async def _watched(stage: Stage) -> None:

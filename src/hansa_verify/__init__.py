@@ -2,6 +2,7 @@
 
 from .attestations import ChainVerdict, Warned, read_export, read_record, verify_attestations
 from .balance_proof import verify_liabilities
+from .bundle import verify_bundle
 from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, encoded, read_json
 from .card import CARD_PROFILE, Verdict, verify_card, verify_document
 from .contract_proof import verify_contract_proof
@@ -113,6 +114,7 @@ __all__ = [
     "scores_of",
     "verify_archive",
     "verify_attestations",
+    "verify_bundle",
     "verify_card",
     "verify_contract_proof",
     "verify_document",

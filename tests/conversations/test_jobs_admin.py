@@ -22,6 +22,7 @@ KEPT = {
     "commerce: dispute deadlines": "the decision about a hold",
     "commerce: settlements with a peer": "a message to a peer about units",
     "commerce: slashes for peers": "stakes that are to be taken",
+    "deployment check": "the end of a deployment, which keeps others from beginning",
     "federation: claim DIDs at the frame": "a message to the frame",
     "federation: read a peer": "the next reading of a peer",
     "pipelines: runs": "all that goes on with a run",

@@ -239,6 +239,8 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         "/logs",
         "/deployments",
         "/spawn",
+        "/agents/import",
+        "/export",
         *OF_ACCOUNTS,
     )
     of_developers = any(part in operation for part in parts)

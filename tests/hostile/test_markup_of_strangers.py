@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -54,6 +55,7 @@ OWN = (
     *(
         "/logs",
         "/metrics",
+        "/releases",
         "/history",
         "/contracts/open",
         "/wallet/quotes",
@@ -127,6 +129,7 @@ class Strangers:
         await self._organization(text, number)
         await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
         await self._log(text)
+        await self._release(text)
         await self._payment(text)
         await self._contract(text, address)
         dispute = await self.post(
@@ -158,6 +161,12 @@ class Strangers:
                 "User-Agent": text.encode("ascii", "replace").decode(),
                 "Origin": self.registry.settings.base_url,
             },
+        )
+
+    async def _release(self, text: str) -> None:
+        base = f"/agents/{self.agent.did}"
+        await self.post(
+            "release notes", f"{base}/versions", self.owner, {"version": uuid4().hex, "release_notes": text}
         )
 
     async def _log(self, text: str) -> None:

@@ -53,6 +53,7 @@ SHOWN_ELSEWHERE = {
     ("GET /api/v1/a2a-payment/my-tokens", "token_id"): "conversations/test_payment_settlement.py::test_one_of_my_tokens_is_listed_by_its_id_to_its_caller_and_its_payee_alone",
     ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
     ("POST /api/v1/bridge/unlock", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",
+    ("POST /api/v1/agents/{did}/deployments", "version_id"): "conversations/test_deployments.py::test_a_version_of_another_agent_is_not_deployed",
     ("POST /api/v1/teg/send", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
     ("POST /api/v1/pipeline-templates/{template_id}/instantiate", "agent_did"): "conversations/test_pipeline_templates.py::test_a_template_is_used_for_an_own_agent_alone",
     ("POST /api/v1/organizations/invitations/accept", "token"): "conversations/test_organization_members.py::test_a_forwarded_token_is_refused_and_stays_pending",

@@ -314,6 +314,25 @@ async def _deployment(stage: Stage) -> WellFormed:
     return _json(version_id=await _draft(stage), url="https://agent.example.com/a2a")
 
 
+async def _stored_bundle(stage: Stage) -> str:
+    """A bundle of the staged agent; the forks of a minute before are as if they were older."""
+    await _everybody(
+        stage, "UPDATE agents_spawn SET spawned_at = spawned_at - interval '1 hour' WHERE parent_did IS NULL"
+    )
+    made = await stage.registry.post(f"/agents/{stage.agent.did}/export", headers=stage.developer.headers)
+    assert made.status_code == 200, made.text
+    return str(made.json()["bundle_id"])
+
+
+async def _bundle(stage: Stage) -> WellFormed:
+    made = await stage.registry.post(f"/agents/{stage.agent.did}/export", headers=stage.developer.headers)
+    return _json(bundle=made.json()["bundle"])
+
+
+async def _fork(_: Stage) -> WellFormed:
+    return _json(name="Forked")
+
+
 async def _version(_: Stage) -> WellFormed:
     return _json(version=f"staged {next(_numbers)}")
 
@@ -723,6 +742,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "/pay/{token_id:uuid}": _settled_id,
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
+    "{bundle_id}/fork": _stored_bundle,
     "{version_id}/activate": _draft,
     "{deployment_id}": _active_deployment,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
@@ -1528,6 +1548,8 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
     "POST /api/v1/agents/{did}/reputation-bond/unlock": _bond_unlock,
     "POST /api/v1/agents/{did}/authz/roles": _role,
+    "POST /api/v1/agents/bundles/{bundle_id}/fork": _fork,
+    "POST /api/v1/agents/import": _bundle,
     "POST /api/v1/agents/{did}/deployments": _deployment,
     "POST /api/v1/agents/{did}/logs": _logs,
     "POST /api/v1/agents/{did}/versions": _version,

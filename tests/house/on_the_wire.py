@@ -139,6 +139,7 @@ _.budget_remaining
 _.budget_total
 _.budgets
 _.bundle
+_.bundle_id
 _.bundle_pem
 _.bundle_sequence
 _.bundle_sha256
@@ -360,6 +361,7 @@ _.expires_days
 _.expires_in
 _.expires_in_days
 _.export_version
+_.exported_at
 _.extensions
 _.extra
 _.facets
@@ -446,6 +448,7 @@ _.idempotency_key
 _.identifier
 _.identity
 _.identity_type
+_.imported_from
 _.imported_name
 _.in_
 _.in_flight
@@ -702,6 +705,7 @@ _.pinned
 _.pinned_until
 _.pipeline
 _.pipeline_id
+_.pipelines
 _.pitch
 _.place
 _.plain_api_key
@@ -798,6 +802,7 @@ _.regulated_actions
 _.relay
 _.releasable_at
 _.release_notes
+_.releases
 _.remaining
 _.remotes
 _.removing
@@ -854,6 +859,7 @@ _.root_did
 _.root_token_id
 _.rounding
 _.rows
+_.royalty_bps
 _.rule
 _.rule_by
 _.ruled_at
@@ -1133,6 +1139,7 @@ _.waiting_for_me
 _.waits_for
 _.wallets
 _.warn_below
+_.warnings
 _.webhook_id
 _.websiteUrl
 _.weight

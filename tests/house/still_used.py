@@ -11,8 +11,6 @@ _.samples  # the template of an operation
 _.effect  # the template of a run
 _.form_key  # templates of forms
 _.has_second_factor  # templates of accounts
-_.export_pipelines  # bundles of agents
-_.import_pipelines  # bundles of agents
 _.is_bought_here  # template of an agent
 _.last_refusal  # template of the peers
 _.opens  # template of the AI clients

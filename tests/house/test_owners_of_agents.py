@@ -37,6 +37,7 @@ BESIDE_AGENTS = {
     "rooms/enforcement/developers.py": 1,  # an administrator's own account
     "rooms/enforcement/store.py": 2,  # suspensions of developers
     "rooms/reputation/views/store.py": 1,  # the share of payments within one owner
+    "rooms/operations/bundles/store.py": 4,  # stored bundles of a person, or of an organization
 }
 
 IN_SQL = re.compile(

@@ -15,6 +15,7 @@ from hansa_client.sending import AsyncSender, request_of
 from .accounts import AsyncAccounts
 from .agents import AsyncAgents
 from .bonds import AsyncBonds
+from .bundles import AsyncBundles
 from .cards import AsyncCards
 from .children import AsyncChildren
 from .contracts import AsyncContracts
@@ -27,6 +28,7 @@ from .metrics import AsyncMetrics
 from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
 from .pipelines import AsyncPipelines
+from .releases import AsyncReleases
 from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
@@ -71,6 +73,8 @@ class AsyncRegistry:
         self.metrics = AsyncMetrics(transport, login, acting)
         self.pipelines = AsyncPipelines(transport, login, acting)
         self.children = AsyncChildren(transport, login, acting)
+        self.releases = AsyncReleases(transport, login, acting)
+        self.bundles = AsyncBundles(transport, login, acting)
         self.organizations = AsyncOrganizations(transport, login)
         self.work_orders = AsyncWorkOrders(transport, login, acting)
         self.cards = AsyncCards(transport, login)

@@ -15,6 +15,7 @@ from . import (
     pay,
     payments,
     pipelines,
+    releases,
     rulings,
     runs,
     treasury,
@@ -26,7 +27,7 @@ from . import (
 from .options import USE
 
 CLIENT = "hansa-client"
-TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, payments.app, pay.app)
+TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, releases.app, payments.app, pay.app)
 GROUPS = {
     "agent": agents.app,
     "bond": bonds.app,

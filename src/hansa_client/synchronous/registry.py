@@ -16,6 +16,7 @@ from hansa_client.sending import Sender, request_of
 from .accounts import Accounts
 from .agents import Agents
 from .bonds import Bonds
+from .bundles import Bundles
 from .cards import Cards
 from .children import Children
 from .contracts import Contracts
@@ -28,6 +29,7 @@ from .metrics import Metrics
 from .organizations import Organizations
 from .payments import Payments
 from .pipelines import Pipelines
+from .releases import Releases
 from .rulings import Rulings
 from .session import Session
 from .staking import Staking
@@ -72,6 +74,8 @@ class Registry:
         self.metrics = Metrics(transport, login, acting)
         self.pipelines = Pipelines(transport, login, acting)
         self.children = Children(transport, login, acting)
+        self.releases = Releases(transport, login, acting)
+        self.bundles = Bundles(transport, login, acting)
         self.organizations = Organizations(transport, login)
         self.work_orders = WorkOrders(transport, login, acting)
         self.cards = Cards(transport, login)

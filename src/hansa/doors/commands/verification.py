@@ -111,6 +111,29 @@ def verify_contract_proof(
 
 
 @app.command(
+    "bundle",
+    epilog=examples(
+        "hansa verify bundle agent.bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)
+def verify_bundle(
+    source: Annotated[str, typer.Argument(help="Bundle of an agent: file or URL.")],
+    keys: Annotated[
+        str | None, typer.Option(help="Keys of the registry: URL or file. Required if the bundle is a file.")
+    ] = None,
+    at: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the bundle of an agent. Exit 0: valid signature; 1: invalid; 2: the bundle or the keys cannot be read."""
+    from hansa.doors.verification import cards as card_verification
+
+    with _readable_sources():
+        asked = card_verification.CardToVerify(source, keys, _moment(at))
+        verdict = card_verification.verify_agent_bundle_source(asked)
+    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
+
+
+@app.command(
     "verdict",
     epilog=examples(
         "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"

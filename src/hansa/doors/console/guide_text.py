@@ -53,6 +53,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "spawn",
             "logs",
             "pipelines",
+            "versions-and-deployments",
             "organizations",
             "connect-ai-clients",
             "agent-frameworks",

@@ -168,6 +168,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
         (("/pipelines", "Pipelines", READ), ("/pipelines/templates", "Templates", OPERATE)),
     ),
     ("Children", (("/children", "Children", READ),)),
+    ("Versions", (("/releases", "Versions of the code", READ),)),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
         "Rights",

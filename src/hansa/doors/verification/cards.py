@@ -29,6 +29,7 @@ from hansa_verify import (
     propose,
     read_json,
     read_keys,
+    verify_bundle,
     verify_card,
     verify_document,
     verify_settlement,
@@ -77,6 +78,12 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
         return verdict, propose(verdict.card)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise CannotRead(f"{request.card} is a bundle of another form than its rules expect.") from None
+
+
+def verify_agent_bundle_source(request: CardToVerify) -> Verdict:
+    """The verdict on the bundle of an agent. Raises: CannotRead."""
+    text = read_source(request.card)
+    return verify_bundle(text, _keys_for(request), at=request.at)
 
 
 def verify_settlement_source(request: CardToVerify) -> SettlementVerdict:

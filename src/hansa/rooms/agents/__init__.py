@@ -99,7 +99,15 @@ from hansa.rooms.agents.mtls import identities_ended, restore_mtls, revoke_mtls
 from hansa.rooms.agents.mtls.enrol import disable_mtls, enable_mtls, enrolment_of
 from hansa.rooms.agents.mtls.routes import CERTIFICATES, EnrollingAuthority
 from hansa.rooms.agents.mtls.schemas import EnableMtlsOut
-from hansa.rooms.agents.onboard import Offspring, Onboarded, Onboarding, create_agent, create_child
+from hansa.rooms.agents.onboard import (
+    Fork,
+    Offspring,
+    Onboarded,
+    Onboarding,
+    create_agent,
+    create_child,
+    create_fork,
+)
 from hansa.rooms.agents.payment import (
     PAYMENT_REFUSALS,
     HeldBudget,
@@ -140,7 +148,7 @@ from hansa.rooms.agents.spending.approvals import (
     usable_approvals,
 )
 from hansa.rooms.agents.spending.approvals import decide as decide_approval
-from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn
+from hansa.rooms.agents.spending.schemas import SpendApprovalOut, SpendPolicyIn, SpendPolicyOut
 from hansa.rooms.agents.spending.store import APPROVALS_WAITING
 from hansa.rooms.agents.status import (
     REQUIRE_UNBOUND,
@@ -229,6 +237,7 @@ __all__ = [
     "DeveloperUnverified",
     "EnableMtlsOut",
     "EnrollingAuthority",
+    "Fork",
     "HeldBudget",
     "HeldKey",
     "HeldKeyOut",
@@ -259,6 +268,7 @@ __all__ = [
     "SpendApprovalOut",
     "SpendPolicy",
     "SpendPolicyIn",
+    "SpendPolicyOut",
     "Wallet",
     "WalletsOut",
     "act_as",
@@ -286,6 +296,7 @@ __all__ = [
     "counts_of_organizations",
     "create_agent",
     "create_child",
+    "create_fork",
     "currently_named",
     "decide_approval",
     "delegations",

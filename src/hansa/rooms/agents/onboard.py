@@ -1,6 +1,6 @@
 """Create an agent: identity, card, account and grant in one commit, or nothing at all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from .bootstrap import IsSuspended, OrganizationAgents, require_not_suspended
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
-from .lineage import HeldPlace
+from .lineage import HeldPlace, count_fork
 from .rules import BootstrapToken, FundingStatus
 
 
@@ -32,6 +32,8 @@ class Onboarding:
     card: dict[str, Any] | None
     site: str = field(repr=False)
     """The network of the request, on which the grants of an hour are counted."""
+    imported_from: Mapping[str, Any] | None = None
+    """Origin of a card of a bundle, which is not listed."""
 
 
 class Maker(msgspec.Struct, frozen=True):
@@ -51,6 +53,14 @@ class Offspring(msgspec.Struct, frozen=True):
     is_listed: bool
     secret_seen_by: int | None
     """The person who reads the secret; None where its parent does."""
+
+
+class Fork(msgspec.Struct, frozen=True):
+    """Agent to be made of the card of a bundle."""
+
+    identity: NewIdentity
+    card: dict[str, Any]
+    imported_from: Mapping[str, Any]
 
 
 class Onboarded(msgspec.Struct, frozen=True):
@@ -141,6 +151,39 @@ async def create_child(tx: Tx, held: HeldPlace, asked: Offspring, settings: Sett
     return Onboarded(card, funding)
 
 
+async def create_fork(tx: Tx, creator_did: str, asked: Fork, settings: Settings) -> Onboarded:
+    """Create an agent of a bundle for the owner of the agent that asks, with an empty account and no grant; it is no child.
+
+    Its roles are the default ones that the creator has as well.
+
+    Raises: as count_fork, and CardInvalid, HumanReadableIdTaken, DidClaimed.
+    """
+    did = asked.identity.did
+    creator = (await count_fork(tx, creator_did, did)).agent
+    card = await catalogue.publish_imported(
+        tx,
+        did=did,
+        developer_id=creator.developer_id,
+        organization_id=creator.organization_id,
+        card_data=asked.card,
+        imported_from=asked.imported_from,
+        settings=settings,
+    )
+    roles = [role for role in settings.agent_rbac_default_roles if role in creator.roles]
+    maker = Maker(creator.developer_id, creator.organization_id, creator.secret_seen_by)
+    await _register(tx, asked.identity, card.name, roles, maker)
+    await federation.announce_did(tx, did, settings)
+    await ledger.open_account(tx, did)
+    funding = FundingStatus.NOT_FIRST_AGENT
+    await journal.append(
+        tx,
+        AgentOnboarded(
+            did=did, card_id=str(card.id), first_agent=False, initial_funding_status=funding.value
+        ),
+    )
+    return Onboarded(card, funding)
+
+
 async def _publish(
     tx: Tx, asked: Onboarding, token: BootstrapToken, settings: Settings
 ) -> catalogue.StoredCard:
@@ -155,6 +198,16 @@ async def _publish(
             settings=settings,
         )
     assert asked.card is not None
+    if asked.imported_from is not None:
+        return await catalogue.publish_imported(
+            tx,
+            did=did,
+            developer_id=token.developer_id,
+            organization_id=token.organization_id,
+            card_data=asked.card,
+            imported_from=asked.imported_from,
+            settings=settings,
+        )
     return await catalogue.publish_card(
         tx,
         did=did,

@@ -29,7 +29,7 @@ from .owning.ownership import Owners
 from .pages import PageRequest
 from .payment import declared_price, is_paid, rate_of
 from .publication import CARD_STATE, agent_json_ld, others_state
-from .publish import publish_card, publish_stub, publish_unlisted
+from .publish import publish_card, publish_imported, publish_stub, publish_unlisted
 from .pulls import VISIT_MADE, MadeVisit, PullStatus, note_heartbeat, pull_cycle
 from .pulls.preview import preview_host
 from .pulls.records import Interface, Unserved
@@ -174,6 +174,7 @@ __all__ = [
     "preview_edit",
     "preview_host",
     "publish_card",
+    "publish_imported",
     "publish_stub",
     "publish_unlisted",
     "pull_cycle",

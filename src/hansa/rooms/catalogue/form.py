@@ -33,6 +33,7 @@ PLATFORM_MEMBERS = frozenset(
         "federation_metadata",
         "federationMetadata",
         "flare",
+        "imported_from",
         "mcp_server",
         "signatures",
         "enforcement",

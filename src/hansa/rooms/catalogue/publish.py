@@ -61,6 +61,26 @@ async def publish_unlisted(
     return stored
 
 
+async def publish_imported(
+    tx: Tx,
+    *,
+    did: str,
+    developer_id: int,
+    card_data: dict[str, Any],
+    imported_from: Mapping[str, Any],
+    settings: Settings,
+    organization_id: UUID | None = None,
+) -> StoredCard:
+    """Store the card of a bundle with its origin, under a new humanReadableId and outside of the listings. Raises: CardInvalid, HumanReadableIdTaken."""
+    judged = require_card({name: member for name, member in card_data.items() if name != "humanReadableId"})
+    document = {**judged, "imported_from": dict(imported_from)}
+    stored = await _store(
+        tx, did, developer_id, document, settings, host=None, organization_id=organization_id
+    )
+    await store.unlist(tx, stored.card_id)
+    return stored
+
+
 async def publish_stub(
     tx: Tx,
     *,

@@ -1,6 +1,7 @@
-"""Operations: what owners watch of their agents, logs and metrics; bundles of agents."""
+"""Operations: what owners watch of their agents, logs and metrics; versions of their code, deployments and bundles."""
 
 from hansa.rooms.operations.bundles import PIPELINES_OF_BUNDLE, PipelinesOfBundle
+from hansa.rooms.operations.deployments import list_deployments
 from hansa.rooms.operations.descriptor import ROOM
 from hansa.rooms.operations.logs import (
     Entry,
@@ -18,6 +19,7 @@ from hansa.rooms.operations.metrics import (
     metrics_of,
     quantile,
 )
+from hansa.rooms.operations.releases import releases_of
 
 __all__ = [
     "NOTED",
@@ -30,9 +32,11 @@ __all__ = [
     "PipelinesOfBundle",
     "Point",
     "RangeName",
+    "list_deployments",
     "metrics_of",
     "note_refused_payment_token",
     "note_stopped_webhook",
     "quantile",
     "read_log",
+    "releases_of",
 ]

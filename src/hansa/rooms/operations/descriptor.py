@@ -4,7 +4,8 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
 from hansa.rooms import catalogue
 
-from .bundles import PIPELINES_OF_BUNDLE
+from .bundles import ACCOUNT_END_OF_BUNDLES, PIPELINES_OF_BUNDLE
+from .bundles import router as bundles_router
 from .deployments import DEPLOYMENT_CHECKS
 from .deployments import router as deployments_router
 from .logs import (
@@ -28,13 +29,24 @@ ROOM = Room(
         Routes(1491, agents_router),
         Routes(1492, owners_router),
         Routes(1493, deployments_router),
+        Routes(1494, bundles_router),
         Routes(1495, metrics_router),
     ),
     reactors=(REGISTRY_ENTRIES,),
     jobs=(LOG_DAYS, LOG_SIZES, COUNT_PAYMENTS, FORGET_OLD, DEPLOYMENT_CHECKS),
     rounds=(WRITE_NOTED, WRITE_NOTES),
     background=(writing_noted, writing_notes),
-    settings=frozenset({"agent_log_days", "outgoing_allow_user_hosts"}),
+    settings=frozenset(
+        {
+            "agent_log_days",
+            "agent_rbac_default_roles",
+            "bootstrap_token_lifetime",
+            "outgoing_allow_user_hosts",
+            "registry_name",
+            "trust_domain",
+        }
+    ),
+    account_end=ACCOUNT_END_OF_BUNDLES,
     offers=(PIPELINES_OF_BUNDLE, SETTLE_TIMES),
     fills=(
         catalogue.RELEASES_OF_AGENT.filled_with(releases_of),

@@ -48,6 +48,8 @@ VALUES: dict[str, Any] = {
     },
     "commit_hash": "9e01d6c1f7d1a3ab1bd15c1d7b9d0f5d6a0a7d1c",
     "release_notes": "Twice as fast.",
+    "ImportedAgentOut.warnings": ["The versions are drafts; none is active."],
+    "BundlePreviewOut.warnings": ["The versions are drafts; none is active."],
     "CodeVersionOut.version": "2.1.0",
     "CodeVersionOut.status": "active",
     "DeploymentIn.note": "New machine",

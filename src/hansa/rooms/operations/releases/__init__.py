@@ -4,10 +4,12 @@ from .activating import activate_release, make_active
 from .errors import ReleaseUnknown
 from .reading import active_release_of, lock_release, releases_of
 from .records import NewRelease
-from .registering import register_release
+from .registering import register_release, register_release_of
 from .routes import agents_router, owners_router
+from .schemas import CodeVersionIn
 
 __all__ = [
+    "CodeVersionIn",
     "NewRelease",
     "ReleaseUnknown",
     "activate_release",
@@ -17,5 +19,6 @@ __all__ = [
     "make_active",
     "owners_router",
     "register_release",
+    "register_release_of",
     "releases_of",
 ]

@@ -14,6 +14,11 @@ from .rules import RELEASES_MAX
 async def register_release(tx: Tx, caller: Developer | Agent, did: str, new: NewRelease) -> Release:
     """Store a draft. Raises: AgentUnknown, OrgRoleRequired, AgentRevokedForGood, VersionTaken, ReleasesTooMany."""
     await lock_agent(tx, caller, did)
+    return await register_release_of(tx, did, new)
+
+
+async def register_release_of(tx: Tx, did: str, new: NewRelease) -> Release:
+    """Store a draft of a locked agent, or of one that is made in this transaction. Raises: VersionTaken, ReleasesTooMany."""
     if await store.count(tx, did) >= RELEASES_MAX:
         raise ReleasesTooMany
     release = await store.insert(tx, did, new)
