@@ -106,16 +106,25 @@ class Assembly:
         return answer.json()
 
     async def elapse(self, proposal: Any, hours: float) -> None:
-        """Let so many hours pass for this proposal and the jobs of governance."""
-        await self.registry.database.transaction(
-            lambda tx: tx.execute(
+        """Let so many hours pass for this proposal, for stakes, and for the jobs of governance."""
+        time = timedelta(hours=hours)
+
+        async def later(tx: Any) -> None:
+            await tx.execute(
                 "UPDATE governance_proposal SET created_at = created_at - $2::interval,"
                 " snapshot_at = snapshot_at - $2::interval, ends_at = ends_at - $2::interval,"
                 " ended_at = ended_at - $2::interval, effective_at = effective_at - $2::interval WHERE id = $1",
                 proposal["id"],
-                timedelta(hours=hours),
+                time,
             )
-        )
+            await tx.execute("SET LOCAL session_replication_role = replica")
+            await tx.execute(
+                "UPDATE ledger_transaction SET recorded_at = recorded_at - $1::interval"
+                " WHERE tx_type IN ('stake', 'unstake')",
+                time,
+            )
+
+        await self.registry.database.transaction(later)
         await time_passes(self.registry.runtime, hours * HOUR)
 
     async def run_jobs(self) -> None:

@@ -33,6 +33,7 @@ PUBLIC = (
         "/supply",
         "/swaps",
         "/work",
+        "/governance",
         "/status",
         "/verify",
         "/proofs",

@@ -129,6 +129,7 @@ _.bonded_only
 _.bootstrap_token
 _.bound
 _.bound_at
+_.bounds
 _.breaker
 _.breaker_open_until
 _.buckets
@@ -535,6 +536,7 @@ _.last_tried_at
 _.last_updated
 _.last_used_at
 _.lease_until
+_.least
 _.leaves
 _.ledger_id
 _.left
@@ -604,6 +606,7 @@ _.minimum_stake
 _.ml_dsa_44_key
 _.mode
 _.more
+_.most
 _.move
 _.mtls
 _.n
@@ -873,6 +876,7 @@ _.said
 _.salt
 _.same_owner_share
 _.same_work
+_.scheduled
 _.schemaVersion
 _.schema_
 _.schema_revision

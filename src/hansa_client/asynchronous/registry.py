@@ -22,6 +22,7 @@ from .contracts import AsyncContracts
 from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
 from .events import AsyncEvents
+from .governance import AsyncGovernance
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .logs import AsyncLogs
 from .metrics import AsyncMetrics
@@ -81,6 +82,7 @@ class AsyncRegistry:
         self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)
         self.staking = AsyncStaking(transport, acting)
+        self.governance = AsyncGovernance(transport, login, acting)
         self.payments = AsyncPayments(transport, acting)
         self.wallets = AsyncWallets(transport, acting)
         self.contracts = AsyncContracts(transport, acting)

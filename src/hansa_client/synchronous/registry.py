@@ -23,6 +23,7 @@ from .contracts import Contracts
 from .discovery import Discovery
 from .disputes import Disputes
 from .events import Events
+from .governance import Governance
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .logs import Logs
 from .metrics import Metrics
@@ -82,6 +83,7 @@ class Registry:
         self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)
         self.staking = Staking(transport, acting)
+        self.governance = Governance(transport, login, acting)
         self.payments = Payments(transport, acting)
         self.wallets = Wallets(transport, acting)
         self.contracts = Contracts(transport, acting)

@@ -34,7 +34,7 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "waiting": (
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
         "changes_requested", "requested", "not_checked", "disputed", "appealed", "voting", "paused",
-        "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown",
+        "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown", "awaiting",
     ),
     "active": (
         "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",
@@ -43,10 +43,12 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "done": (
         "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
         "committed", "captured", "verified", "on", "executed", "won", "released", "ended", "succeeded",
+        "passed", "applied",
     ),
     "failed": (
         "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",
         "dead", "aborted", "refused", "lost", "quarantined", "superseded", "budget_exceeded",
+        "declined", "vetoed", "lapsed", "stale",
     ),
 }  # fmt: skip
 _KIND_OF = {state: kind for kind, states in STATES.items() for state in states}

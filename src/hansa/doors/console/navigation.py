@@ -50,6 +50,7 @@ EXPLORER = Group(
         Link("/catalogue", "Catalogue", "catalogue", below=("/agents",)),
         Link("/events", "Activity", "activity", below=("/transactions", "/contracts")),
         Link("/work", "Work", "contract"),
+        Link("/governance", "Governance", "approve"),
         Link("/swaps", "Market", "market"),
         Link("/federation", "Federation", "federation", below=("/licences",)),
         Link("/proofs", "Proofs", "proof", below=("/verify", "/supply", "/receipts")),

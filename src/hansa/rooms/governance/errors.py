@@ -69,6 +69,13 @@ class NotTheProposer(Forbidden):
     sentence = "Only the agent that made this proposal can cancel it."
 
 
+class WrongExecution(Conflict):
+    """The proposal is not in a state in which this can be decided."""
+
+    code = "WRONG_EXECUTION"
+    sentence = "The proposal is not in a state in which this can be decided."
+
+
 class TooManyProposals(Conflict):
     """The owner of the agent has as many open proposals as there may be."""
 

@@ -1,8 +1,10 @@
 """Make a proposal, and cancel it before others have voted."""
 
 from datetime import timedelta
+from typing import Any
 
 from hansa.foundation.events import ProposalCreated
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
@@ -12,7 +14,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import ledger
 
 from . import rules, store
-from .deadlines import DEADLINES, key_of
+from .deadline_names import DEADLINES, key_of
 from .errors import ProposalNotOpen, ProposalUnknown
 from .recording import record
 from .records import NewProposal, Opening, Proposal
@@ -22,11 +24,13 @@ from .tallying import tallied
 async def propose(tx: Tx, agent: Agent, new: NewProposal, settings: Settings) -> Proposal:
     """Make a proposal, on which agents vote from now on.
 
-    Raises: GovernanceDisabled, Invalid, AccountUnknown, AccountSuspended, NoWeight, WeightTooSmall, TooManyProposals.
+    Raises: GovernanceDisabled, Invalid, AccountUnknown, AccountSuspended, NoWeight, WeightTooSmall, TooManyProposals,
+    ParameterUnknown, ParameterValueInvalid, ParameterCombinationRefused, ParameterStale.
     """
     rules.require_enabled(settings)
     duration = timedelta(seconds=new.duration_seconds)
     rules.require_duration(new.kind, duration, settings)
+    diff = await _diff_of(tx, new, settings)
     created_at = await clock.now(tx)
     snapshot_at = rules.snapshot_of(new.kind, created_at, settings)
     (stake,) = await ledger.lock_stakes(tx, [(agent.did, snapshot_at)])
@@ -39,7 +43,7 @@ async def propose(tx: Tx, agent: Agent, new: NewProposal, settings: Settings) ->
         new.kind, eligible, await ledger.units_of_agents(tx), settings.governance_quorum_percent
     )
     opening = Opening(
-        agent.did, owner, None, created_at, snapshot_at, created_at + duration, eligible, quorum
+        agent.did, owner, diff, created_at, snapshot_at, created_at + duration, eligible, quorum
     )
     made = await store.insert(tx, new, opening)
     await enqueue(tx, DEADLINES, key_of(made.id, "end"), {"proposal_id": made.id}, made.ends_at)
@@ -62,6 +66,16 @@ async def cancel(tx: Tx, agent: Agent, proposal_id: int) -> Proposal:
         raise ProposalNotOpen
     await record(tx, tallied(cancelled))
     return cancelled
+
+
+async def _diff_of(tx: Tx, new: NewProposal, settings: Settings) -> dict[str, Any] | None:
+    """The change that a proposal asks for in its canonical form: within the bounds, and from the values in force."""
+    if new.policy_diff is None:
+        return None
+    diff = parameters.diff_of(new.policy_diff)
+    await parameters.require_acceptable(tx, settings, diff)
+    await parameters.require_current(tx, settings, diff)
+    return parameters.diff_json(diff)
 
 
 def _created(made: Proposal) -> ProposalCreated:

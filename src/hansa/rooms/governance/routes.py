@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 
+from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
@@ -42,6 +43,8 @@ from .schemas import (
     GovernanceProposalOut,
     GovernanceVoteIn,
     GovernanceVoteOut,
+    ParameterOut,
+    ParametersOut,
     VotingPowerOut,
 )
 from .tallying import tally
@@ -82,6 +85,10 @@ _READING: tuple[type[Refused], ...] = (Invalid, TooManyRequests)
         NoWeight,
         WeightTooSmall,
         TooManyProposals,
+        parameters.ParameterUnknown,
+        parameters.ParameterValueInvalid,
+        parameters.ParameterCombinationRefused,
+        parameters.ParameterStale,
         ledger.AccountSuspended,
         ledger.AccountUnknown,
         BodyInvalid,
@@ -231,6 +238,13 @@ async def cancel_proposal(
     return await once(db, _repeatable(agent, request, key, None), cancelled)
 
 
+@router.get("/parameters", dependencies=[Depends(within_read_limit)], responses=problems(TooManyRequests))
+async def list_parameters(_: Public, db: Db, config: Config) -> ParametersOut:
+    """The settings that votes may change: their values, sources, bounds and scheduled changes."""
+    found = await db.read(lambda tx: parameters.current(tx, config))
+    return ParametersOut(items=[ParameterOut.of(one) for one in found])
+
+
 @router.get("/voting-power", responses=problems(Unauthorized, ledger.AccountUnknown))
 async def read_voting_power(agent: CurrentAgent, db: Db) -> VotingPowerOut:
     """The stake of the calling agent, and the part that its votes on open proposals pin."""
@@ -242,5 +256,5 @@ def _repeatable(
 ) -> Repeatable | None:
     if key is None:
         return None
-    members = None if body is None else body.model_dump(mode="json")
+    members = None if body is None else body.model_dump(mode="json", by_alias=True)
     return Repeatable(agent.did, f"POST {request.url.path}", key, members)

@@ -22,12 +22,15 @@ from .errors import (
     TooManyProposals,
     VotingUnderWay,
     WeightTooSmall,
+    WrongExecution,
 )
-from .records import Ballot, Kind, Proposal, Status
+from .records import Ballot, Execution, Kind, Proposal, Status
 
 OPEN_MAX, OPEN_CHANGES_MAX = 3, 1
 """Open proposals of one owner, and changes of policy among them."""
 LATE = timedelta(hours=24)
+LAPSE = timedelta(days=14)
+"""How long a passed change waits for an administrator."""
 FLOOR_PERCENT = 1
 """The least quorum, in percent of the units in agents' accounts."""
 
@@ -133,6 +136,12 @@ def require_cancellable(proposal: Proposal, did: str, now: datetime, *, have_oth
     require_voting(proposal, now)
     if have_others_voted:
         raise OthersVoted(context={"state": proposal.state})
+
+
+def require_execution(proposal: Proposal, expected: Execution) -> None:
+    """Raises: WrongExecution."""
+    if proposal.execution != expected:
+        raise WrongExecution(f"The proposal is {proposal.state}.", context={"state": proposal.state})
 
 
 def _percent_of(weight: int, percent: int) -> int:

@@ -1,10 +1,12 @@
 """Shapes of governance. Weights are decimal strings."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, StrictBool, model_validator
+import msgspec
+from pydantic import Field, StrictBool, StrictInt, model_validator
 
+from hansa.foundation.plumbing.parameters import Parameter
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.request_body import RequestBody
@@ -14,8 +16,20 @@ from .records import Ballot, Choice, Execution, Kind, NewProposal, Power, Propos
 DESCRIPTION_MAX = 20_000
 DURATION_MAX_SECONDS = 30 * 24 * 3600
 REASON_MAX = 2000
+DIFF_MAX = 10
+VALUE_MAX = 40
 
 Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX, pattern=r"\S")]
+
+
+Value: TypeAlias = StrictBool | StrictInt | Annotated[str, Field(max_length=VALUE_MAX)]
+
+
+class PolicyChangeIn(RequestBody):
+    """Change of one setting. Decimals are strings."""
+
+    from_: Value = Field(alias="from", description="The value in force.")
+    to: Value
 
 
 class GovernanceProposalIn(RequestBody):
@@ -24,11 +38,31 @@ class GovernanceProposalIn(RequestBody):
     title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
     description: Annotated[str, Field(max_length=DESCRIPTION_MAX)]
     duration_seconds: Annotated[int, Field(strict=True, ge=1, le=DURATION_MAX_SECONDS)]
-    kind: Literal["signal"] = Field(default="signal", description="`signal`: a text without an effect.")
+    kind: Kind = Field(
+        default="signal",
+        description="`signal`: a text without an effect. `policy_change`: settings of the registry, named in `policy_diff`.",
+    )
+    policy_diff: dict[str, PolicyChangeIn] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=DIFF_MAX,
+        description="The settings that are to change, by their names in lower case.",
+    )
+
+    @model_validator(mode="after")
+    def _diff_of_a_change(self) -> "GovernanceProposalIn":
+        if (self.policy_diff is not None) != (self.kind == "policy_change"):
+            raise ValueError("policy_diff belongs to a policy_change, and a policy_change needs it")
+        return self
 
     def proposal(self) -> NewProposal:
         """The proposal that this request makes."""
-        return NewProposal(self.title, self.description, self.duration_seconds, self.kind, None)
+        return NewProposal(self.title, self.description, self.duration_seconds, self.kind, self._diff())
+
+    def _diff(self) -> dict[str, Any] | None:
+        if self.policy_diff is None:
+            return None
+        return {name: {"from": one.from_, "to": one.to} for name, one in self.policy_diff.items()}
 
 
 class GovernanceProposalOut(LazyModel):
@@ -144,3 +178,44 @@ class VotingPowerOut(LazyModel):
             pinned=format_amount(power.pinned),
             pinned_until=power.pinned_until,
         )
+
+
+class GovernanceReasonIn(RequestBody):
+    """Reason of an administrator. It is public."""
+
+    reason: Reason
+
+
+class ParameterBoundsOut(LazyModel):
+    """Values that a setting may have; null for a switch."""
+
+    kind: Literal["decimal", "integer", "boolean"]
+    least: Value | None
+    most: Value | None
+
+
+class ScheduledValueOut(LazyModel):
+    """The value that a setting is to have, and its moment."""
+
+    value: Value | None
+    at: datetime
+
+
+class ParameterOut(LazyModel):
+    """A setting that votes may change."""
+
+    name: str
+    value: Value
+    source: Literal["default", "environment", "governance"]
+    bounds: ParameterBoundsOut
+    scheduled: ScheduledValueOut | None
+
+    @classmethod
+    def of(cls, parameter: Parameter) -> "ParameterOut":
+        return cls.model_validate(msgspec.to_builtins(parameter, builtin_types=(datetime,)))
+
+
+class ParametersOut(LazyModel):
+    """The settings that votes may change, by name."""
+
+    items: list[ParameterOut]

@@ -75,6 +75,12 @@ UPDATE governance_proposal p SET status = $2, execution = $3, ended_at = clock_t
 WHERE p.id = $1 AND p.status = 'OPEN' RETURNING {_COLUMNS}
 """  # noqa: S608
 
+_EXECUTE = f"""
+UPDATE governance_proposal p SET execution = $3, effective_at = coalesce($4, p.effective_at),
+  decided_by = coalesce($5, p.decided_by), reason = coalesce($6, p.reason)
+WHERE p.id = $1 AND p.execution = $2 RETURNING {_COLUMNS}
+"""  # noqa: S608
+
 _HAVE_OTHERS_VOTED = """
 SELECT EXISTS (SELECT FROM governance_vote WHERE proposal_id = $1 AND voter_did <> $2)
 """
@@ -84,6 +90,10 @@ _PINS = "FROM governance_vote v JOIN governance_proposal p ON p.id = v.proposal_
 _PINNED_UNTIL = f"SELECT max(p.ends_at) {_PINS} AND v.weight > $2"
 
 _POWER = f"SELECT coalesce(max(v.weight), 0)::bigint AS pinned, max(p.ends_at) AS pinned_until {_PINS}"
+
+_QUEUED_WITH = f"""
+SELECT {_COLUMNS} FROM governance_proposal p WHERE p.execution = 'QUEUED' AND p.policy_diff ? $1 ORDER BY p.id FOR NO KEY UPDATE
+"""  # noqa: S608
 
 _GAPS = """
 SELECT format('proposal %s: sums %s, votes %s', p.id, row(p.votes_for, p.votes_against, p.votes_abstain, p.total_voters)::text,
@@ -222,6 +232,21 @@ async def end(
     return None if row is None else _proposal(row)
 
 
+async def execute(
+    tx: Tx,
+    proposal_id: int,
+    before: Execution,
+    after: Execution,
+    *,
+    effective_at: datetime | None = None,
+    by: str | None = None,
+    reason: str | None = None,
+) -> Proposal | None:
+    """Move the execution of a passed change on; None when it is not `before`."""
+    row = await tx.fetchrow(_EXECUTE, proposal_id, before, after, effective_at, by, reason)
+    return None if row is None else _proposal(row)
+
+
 async def have_others_voted(tx: Tx, proposal_id: int, did: str) -> bool:
     """Whether an agent beside this one has voted."""
     found: bool = await tx.fetchval(_HAVE_OTHERS_VOTED, proposal_id, did)
@@ -239,6 +264,11 @@ async def power_of(tx: Tx, did: str, staked: Minor) -> Power:
     row = await tx.fetchrow(_POWER, did)
     assert row is not None
     return Power(staked, Minor(row["pinned"]), row["pinned_until"])
+
+
+async def lock_queued_with(tx: Tx, name: str) -> list[Proposal]:
+    """The changes that wait for their moment and have this name, locked."""
+    return [_proposal(row) for row in await tx.fetch(_QUEUED_WITH, name)]
 
 
 async def gaps(tx: Tx, *, is_whole: bool, most: int) -> list[str]:

@@ -6,7 +6,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import format_amount
 
-from . import rules, store
+from . import deciding, rules, store
 from .errors import ProposalUnknown
 from .recording import record
 from .records import Proposal
@@ -24,15 +24,17 @@ async def tally(tx: Tx, proposal_id: int, settings: Settings) -> Proposal:
     if proposal.status != "OPEN":
         return proposal
     rules.require_ended(proposal, await clock.now(tx))
-    return await close_vote(tx, proposal)
+    return await close_vote(tx, proposal, settings)
 
 
-async def close_vote(tx: Tx, proposal: Proposal) -> Proposal:
-    """Write the outcome of a locked proposal whose time has ended."""
-    ended = await store.end(tx, proposal.id, rules.outcome_of(proposal))
+async def close_vote(tx: Tx, proposal: Proposal, settings: Settings) -> Proposal:
+    """Write the outcome of a locked proposal whose time has ended. A passed change waits for a decision, or is scheduled."""
+    status = rules.outcome_of(proposal)
+    is_decided = status == "PASSED" and proposal.kind == "policy_change"
+    ended = await store.end(tx, proposal.id, status, "AWAITING" if is_decided else None)
     assert ended is not None, "a locked proposal is open as it was judged"
     await record(tx, tallied(ended))
-    return ended
+    return await deciding.await_decision(tx, ended, settings) if is_decided else ended
 
 
 def tallied(proposal: Proposal) -> ProposalTallied:

@@ -22,7 +22,7 @@ from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
 from . import rules, store
-from .deadlines import DEADLINES, key_of
+from .deadline_names import DEADLINES, key_of
 from .errors import AlreadyVoted, ProposalUnknown
 from .recording import record_votes
 from .records import Ballot, Proposal, Vote
