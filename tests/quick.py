@@ -33,6 +33,7 @@ CONVERSATIONS = {
     "people": "test_accounts.py",
     "reputation": "test_reputation.py",
     "pipelines": "test_pipeline_templates.py",
+    "spawn": "test_spawn.py",
     "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }

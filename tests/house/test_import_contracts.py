@@ -23,6 +23,7 @@ ROOMS = (
     "pipelines",
     "treasury",
     "governance",
+    "spawn",
     "commerce",
     "enforcement",
     "transfers",

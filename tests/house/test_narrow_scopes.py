@@ -53,6 +53,7 @@ DECIDED = {
     "POST /api/v1/pipeline-templates/{template_id}/instantiate": _OF_PIPELINES,
     "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs/{run_id}/cancel": "ends a run",
     "POST /api/v1/agents/{did}/pipelines/{pipeline_id}/runs/{run_id}/steps/{step_id}/deny": "denies a payment",
+    "POST /api/v1/agents/{did}/spawn/end": "ends a child; its units go back to its parent",
     "POST /api/v1/agents/import": "creates a new agent, the subject of agents:create",
     "POST /api/v1/auth/api-keys": "makes a key that is no broader",
     "DELETE /api/v1/auth/api-keys/{key_id}": "ends a credential",
@@ -69,7 +70,7 @@ DECIDED = {
 AREAS = {
     "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_", "organizations_"},
     "admin_federation": {"federation_"},
-    "admin_platform": {"auditor_key", "federation_", "journal_"},
+    "admin_platform": {"auditor_key", "federation_", "governance_", "journal_", "plumbing_parameter"},
     "admin_support": {"organizations_", "people_invite"},
     "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
 }

@@ -52,6 +52,8 @@ SEALED_FOR = "spawned agent"
 Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 Reader = Annotated[Developer | Agent, developer_or_agent_holding("agents:read")]
 Writer = Annotated[Developer | Agent, developer_or_agent_holding("agents:write", is_act=True)]
+Spawner = Annotated[Developer | Agent, developer_or_agent_holding("agents:secrets", is_act=True)]
+"""The answer has the secrets of the child, and the parent pays."""
 
 
 @router.post(
@@ -99,7 +101,7 @@ Writer = Annotated[Developer | Agent, developer_or_agent_holding("agents:write",
 async def spawn_child(
     did: Did,
     body: SpawnIn,
-    caller: Writer,
+    caller: Spawner,
     db: catalogue.CardWrites,
     config: Config,
     *,

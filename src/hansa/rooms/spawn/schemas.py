@@ -107,13 +107,13 @@ class SpawnOut(agents.CreateAgentOut):
 class ChildOut(LazyModel):
     """A child. `living`: it acts. `ending`: it has no roles, and what binds it ends. `ended`: it is revoked."""
 
-    child_did: str
+    child_did: str = Field(examples=["did:hansa:registry.example.org:7d1f2c3a-5b6e-4f80-9a1b-2c3d4e5f6a7b"])
     name: str
-    parent_did: str
+    parent_did: str = Field(examples=["did:hansa:registry.example.org:0a1b2c3d-4e5f-4a6b-8c7d-8e9f0a1b2c3d"])
     state: agents.ChildState
     status: str = Field(description="`active`, `suspended` or `revoked`.")
     depth: int = Field(description="1 for a child of an agent that nobody spawned.")
-    funding: str = Field(description="The units that it got at first.")
+    funding: str = Field(description="The units that it got at first.", examples=["25"])
     balance: str
     held: str = Field(description="Units that are staked or held.")
     spawned_at: datetime
@@ -121,7 +121,9 @@ class ChildOut(LazyModel):
     ending_at: datetime | None
     cause: agents.Cause | None = Field(description="Who or what ended it: `ttl`, `owner` or `parent`.")
     ended_at: datetime | None
-    returned: str | None = Field(description="The units that went back to the parent, without the fee.")
+    returned: str | None = Field(
+        description="The units that went back to the parent, without the fee.", examples=["7.5"]
+    )
 
     @classmethod
     def members_of(cls, purse: Purse) -> dict[str, Any]:
@@ -170,7 +172,7 @@ class ChildrenOut(LazyModel):
 class ObstacleOut(LazyModel):
     """Reason for which a child has not ended yet."""
 
-    kind: str
+    kind: str = Field(examples=["contract"])
     detail: str
 
     @classmethod

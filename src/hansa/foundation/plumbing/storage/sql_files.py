@@ -39,6 +39,7 @@ LAYERS = (
     {"operations", "organizations"},
     {"enforcement", "transfers"},
     {"commerce"},
+    {"spawn"},
     {"pipelines", "reputation", "treasury"},
     {"governance"},
     {"auditor", "notifications"},
