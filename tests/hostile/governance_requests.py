@@ -61,14 +61,14 @@ async def _to_decline(stage: "Stage") -> str:
 
 
 async def _governed(stage: "Stage") -> str:
-    """`parameters/bond_minimum/reset`, of a parameter that governance has changed."""
+    """`bond_minimum/reset`, of a parameter that governance has changed."""
     database, settings = stage.registry.database, stage.registry.settings
     await time_passed(database)
     found = await database.read(lambda tx: parameters.current(tx, settings))
     (value,) = [one.value for one in found if one.name == "bond_minimum"]
     new = "60" if value == "50" else "50"
     await changed(database, settings, {"bond_minimum": (value, new)}, f"staged:{uuid4()}")
-    return "parameters/bond_minimum/reset"
+    return "bond_minimum/reset"
 
 
 async def _body_of_proposal(_: "Stage") -> dict[str, Any]:

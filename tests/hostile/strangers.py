@@ -62,6 +62,7 @@ class Stranger:
         return Asked(kind, answer, await before.changed(self.registry))
 
     async def _asks_in_a_browser(self, request: WellFormed) -> Asked:
+        await self._continues()
         if request.method == "POST":
             await self._gives_the_password()
             key = await form_key(self.registry, self.developer)
@@ -72,6 +73,11 @@ class Stranger:
         if await self._events_after(last) == [(OWN_ACT, self.agent.did)]:
             changed = {table for table in changed if not table.startswith("journal_event")}
         return Asked("browser", answer, changed)
+
+    async def _continues(self) -> None:
+        """Begin the idle time anew, which a page would otherwise do that is opened some time later."""
+        continued = "UPDATE people_session SET continued_at = now() WHERE browser_token_hash IS NOT NULL"
+        await self.registry.database.transaction(lambda tx: tx.execute(continued))
 
     async def _gives_the_password(self) -> None:
         given = "UPDATE people_session SET proved_at = now() WHERE browser_token_hash IS NOT NULL"

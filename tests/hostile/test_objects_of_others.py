@@ -194,6 +194,8 @@ async def test_an_object_of_another_owner_is_not_found_in_an_own_one(
         "saga_id",
         "delivery_id",
         "pipeline_id",
+        "version_id",
+        "deployment_id",
     }
 
 

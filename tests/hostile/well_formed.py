@@ -1071,10 +1071,6 @@ async def _bond_unlock(stage: Stage) -> WellFormed:
     return await _nothing()
 
 
-async def _role(stage: Stage) -> WellFormed:
-    return _json(role="trader")
-
-
 async def _proposal(stage: Stage) -> WellFormed:
     return _json(
         title="Translate a manual",
@@ -1397,7 +1393,8 @@ async def _consumption(stage: Stage) -> WellFormed:
 
 
 async def _authz(stage: Stage) -> WellFormed:
-    return _json(roles=["trader", "client"], spend_policy=None)
+    """The roles are those of before, so that the agent may do afterwards what it may now."""
+    return _json(roles=EVERYTHING_ON["agent_rbac_default_roles"].split(","), spend_policy=None)
 
 
 async def _subscription(stage: Stage) -> WellFormed:
