@@ -5,7 +5,7 @@ from typing import Any
 
 async def let_children_be_older(stage: Any) -> None:
     """A tree has ten new children a minute and fifty living ones; those that the requests of a stage make are many more."""
-    older = "UPDATE agents_spawn SET spawned_at = spawned_at - interval '1 hour', ended_at = now() WHERE ended_at IS NULL"
+    older = "UPDATE agents_spawn SET spawned_at = spawned_at - interval '1 hour', ended_at = coalesce(ended_at, now())"
     await stage.registry.database.transaction(lambda tx: tx.execute(older))
 
 

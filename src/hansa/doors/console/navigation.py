@@ -183,7 +183,12 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
     ("Settings", (("/end", "End this agent", END),)),
 )
 # Forms below pages that others may read.
-FORMS_OF_AGENTS = (("/contracts/new", OPERATE), ("/disputes/new", OPERATE), ("/work", OPERATE))
+FORMS_OF_AGENTS = (
+    ("/contracts/new", OPERATE),
+    ("/disputes/new", OPERATE),
+    ("/work", OPERATE),
+    ("/children/check", MANAGE),
+)
 
 
 def side_groups(areas: Collection[str], path: str) -> list[Group]:
