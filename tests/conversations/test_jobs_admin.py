@@ -25,6 +25,7 @@ KEPT = {
     "deployment check": "the end of a deployment, which keeps others from beginning",
     "federation: claim DIDs at the frame": "a message to the frame",
     "federation: read a peer": "the next reading of a peer",
+    "governance: deadlines": "the end of a proposal, or the effect of what it decided",
     "pipelines: runs": "all that goes on with a run",
     "health check": "the next visit of a card",
     "people: end connections of an agent": "the end of what an application may do",

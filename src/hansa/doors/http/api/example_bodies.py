@@ -231,6 +231,7 @@ BODIES: dict[str, Any] = {
         "review_days": 7,
         "auto_approve": True,
     },
+    "GovernanceVoteIn": {"vote": "for", "reason": "Sundays are for maintenance."},
     "DisputeIn": {
         "defendant_did": PAYEE,
         "contract_id": 7,

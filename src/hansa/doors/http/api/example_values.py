@@ -172,8 +172,6 @@ VALUES: dict[str, Any] = {
     "GovernanceProposalOut.votes_for": "3400",
     "GovernanceProposalOut.total_voters": 17,
     "GovernanceProposalOut.reason": None,
-    "GovernanceVoteIn.reason": "Sundays are for maintenance.",
-    "GovernanceVoteIn.vote": "for",
     "GovernanceVoteOut.reason": "Sundays are for maintenance.",
     "GovernanceVoteOut.voter_did": DID,
     "GovernanceVoteOut.voting_power": "120",
