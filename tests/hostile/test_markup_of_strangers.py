@@ -64,7 +64,7 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
-    *("/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
+    *("/children", "/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
 )
 OF_ORGANIZATION = (
     *("", "/members", "/teams", "/agents", "/audit", "/settings"),
@@ -304,7 +304,7 @@ async def pages_of_an_organization(strangers: Strangers) -> list[str]:
         )
     )
     treasury = (await registry.get(path, headers=owner)).json()["treasury_did"]
-    await strangers.agent.transfer(treasury, "1")
+    await strangers.agent.transfer(treasury, "2")
     text = TEXTS[0]
     offered = {
         "title": text[:200],
@@ -316,18 +316,68 @@ async def pages_of_an_organization(strangers: Strangers) -> list[str]:
         "submit_days": 1,
         "review_days": 1,
     }
-    made = await registry.post(f"{path}/work-orders", json=offered, headers=owner)
-    assert made.status_code == 201, made.text
-    order = made.json()["id"]
-    bid = {"price": "0.4", "eta_seconds": 60, "pitch": text}
-    made = await registry.post(f"/work-orders/{order}/bids", json=bid, headers=strangers.other.headers)
+    orders, bids = [], []
+    for _ in range(2):
+        made = await registry.post(f"{path}/work-orders", json=offered, headers=owner)
+        assert made.status_code == 201, made.text
+        order = made.json()["id"]
+        bid = {"price": "0.4", "eta_seconds": 60, "pitch": text}
+        made = await registry.post(f"/work-orders/{order}/bids", json=bid, headers=strangers.other.headers)
+        assert made.status_code == 201, made.text
+        bids.append(made.json()["bid_id"])
+        orders.append(order)
+    awarded, order = orders
+    award = f"{path}/work-orders/{awarded}/award"
+    made = await registry.post(award, json={"bid_id": bids[0]}, headers=owner)
+    assert made.status_code == 200, made.text
+    (contract,) = (await registry.get(f"{path}/contracts", headers=owner)).json()["items"]
+    delivered = {"deliverable": {"sha256": DIGEST, "note": text}}
+    other = strangers.other.headers
+    made = await registry.post(f"/contracts/{contract['id']}/submit", json=delivered, headers=other)
+    assert made.status_code == 200, made.text
+    complaint = {"defendant_did": strangers.other.did, "reason_code": "OTHER", "description": text}
+    made = await registry.post(f"{path}/contracts/{contract['id']}/dispute", json=complaint, headers=owner)
     assert made.status_code == 201, made.text
     below = ("/teams/crew", f"/members/{own}/remove", f"/members/{own}/secrets", f"/work/{order}")
     return [
         *(f"/account{path}{page}" for page in (*below, f"/treasury/requests/{request_id}")),
+        *(
+            f"/account{path}/{page}"
+            for page in (f"contracts/{contract['id']}", f"disputes/{made.json()['id']}")
+        ),
         *(f"/account/bid/{order}", f"/account/agents/{strangers.agent.did}/work/{order}"),
         f"/work/{order}",
     ]
+
+
+async def pages_of_a_pipeline(strangers: Strangers) -> list[str]:
+    """The pages of a pipeline with the texts of a stranger, and of a run of it."""
+    registry, agent, text = strangers.registry, strangers.agent, TEXTS[0]
+    path = f"/agents/{agent.did}/pipelines"
+    step = {"id": "only", "agent": strangers.other.did, "message": text, "max_amount": "1", "approval": True}
+    body = {"name": text.strip()[:64].strip(), "description": text, "steps": [step], "budget": "1"}
+    made = await registry.post(path, json=body, headers=agent.headers)
+    assert made.status_code == 201, made.text
+    pipeline = f"{path}/{made.json()['id']}"
+    begun = await registry.post(f"{pipeline}/runs", json={"input": {"text": text}}, headers=agent.headers)
+    assert begun.status_code == 202, begun.text
+    return [f"/account{pipeline}", f"/account{pipeline}/runs/{begun.json()['run_id']}"]
+
+
+async def page_of_a_proposal(strangers: Strangers) -> str:
+    """The page of a proposal whose title and description are the text of a stranger."""
+
+    async def proposed(tx: Any) -> int:
+        number = await tx.fetchval(
+            "INSERT INTO governance_proposal (proposer_did, owner, kind, title, description, created_at, snapshot_at, ends_at,"
+            " eligible_weight, quorum_weight) SELECT $1, 'developer:0', 'signal', $2, $2, at, at, at + interval '1 hour', 0, 0"
+            " FROM clock_timestamp() at RETURNING id",
+            strangers.agent.did,
+            TEXTS[0],
+        )
+        return int(number)
+
+    return f"/governance/{await strangers.registry.database.transaction(proposed)}"
 
 
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
@@ -391,14 +441,17 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     )
     written.pages.append(f"/account/approvals/{waiting}")
     written.pages += await pages_of_one_object(strangers)
+    written.pages += await pages_of_a_pipeline(strangers)
     await registry.indexed()
     listed = (await registry.http.get("/events", headers={"Accept": "text/html"})).text
     to_anyone = [
         page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/", "/work/"))
     ]
-    public = [*PUBLIC, *FOUND.findall(listed)[:40], *to_anyone]
+    public = [*PUBLIC, await page_of_a_proposal(strangers), *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)
+    first = await registry.get("/organizations/stranger-0", headers=strangers.owner.headers)
+    administration.append(f"/administration/organizations/{first.json()['id']}")
     administration += FOUND.findall((await office.open("/administration/developers")).text)[:40]
     own = [page for page in written.pages if page not in {*administration, *to_anyone}]
     seen = ""
