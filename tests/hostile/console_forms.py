@@ -24,6 +24,9 @@ BACKUP_CODE = "00000000000000000000"
 
 _numbers = itertools.count(1)
 
+# Their permissions are those of every route of agents. A form that changes the roles of the staged agent leaves it these.
+ROLES = ("trader", "client", "service-provider")
+
 
 @dataclass(frozen=True)
 class FilledForm:
@@ -250,11 +253,11 @@ async def _edited_card(stage: Any) -> FilledForm:
 
 async def _rights(stage: Any) -> FilledForm:
     filled = await _proved(stage)
-    return FilledForm({**filled.fields, "roles": ["trader", "client"]})
+    return FilledForm({**filled.fields, "roles": list(ROLES)})
 
 
 async def _capability(stage: Any) -> FilledForm:
-    await _act(stage, "UPDATE agents_agent SET roles = '{trader,client}' WHERE did = $1", stage.agent.did)
+    await _act(stage, "UPDATE agents_agent SET roles = $2 WHERE did = $1", stage.agent.did, list(ROLES))
     return await _proved(stage, permissions="teg.transfer", budget_total="1", ttl_seconds="60", payees="")
 
 

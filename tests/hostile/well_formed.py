@@ -38,6 +38,7 @@ from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import (
     BACKUP_CODE,
     CONSOLE_FORMS,
+    ROLES,
     FilledForm,
     authorization_query,
     form_key,
@@ -58,8 +59,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "security_contact": "mailto:security@registry.example",
     "federation_base_url": "https://registry.example.com:8443",
     "relay_cards": True,
-    # Their permissions are those of every route of agents.
-    "agent_rbac_default_roles": "trader,client,service-provider",
+    "agent_rbac_default_roles": ",".join(ROLES),
 }
 
 # Where the act is a part of the path.
@@ -1394,7 +1394,7 @@ async def _consumption(stage: Stage) -> WellFormed:
 
 async def _authz(stage: Stage) -> WellFormed:
     """The roles are those of before, so that the agent may do afterwards what it may now."""
-    return _json(roles=EVERYTHING_ON["agent_rbac_default_roles"].split(","), spend_policy=None)
+    return _json(roles=list(ROLES), spend_policy=None)
 
 
 async def _subscription(stage: Stage) -> WellFormed:
