@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from hansa.foundation.plumbing.jobs.running import claim
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms.operations.deployments import DEPLOYMENT_CHECKS, store, verifying
+from tests.all_events import require_schemas_kept
 from tests.conversations.test_versions import coder, events, registered, statuses
 from tests.mcp_servers import mcp_host
 from tests.registry import at_once
@@ -310,6 +311,9 @@ async def test_a_rollback_to_an_address_that_is_dead_changes_nothing_and_says_wh
     back = await stage.roll_back(two["deployment_id"])
     assert (back.status_code, back.json()["status"]) == (200, "failed")
     assert back.json()["detail"] == "The host answered 503."
+    await require_schemas_kept(
+        stage.registry.database, "AgentVersionActivated", "AgentDeployed", "AgentDeploymentFailed"
+    )
     assert await stage.url() == stage.second.url + "/a2a"
     assert (await stage.read(two["deployment_id"]))["status"] == "active"
 

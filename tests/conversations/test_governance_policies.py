@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.all_events import require_schemas_kept
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.governance import ROLES, Assembly, assembly, refused
 from tests.governed_values import time_passed
@@ -98,6 +99,14 @@ async def test_an_applied_change_takes_effect_after_the_delay(agents):
             data for name, data in await agents.events(change) if name == kind.title().replace("_", "")
         ]
         await agents.require_leaf(kind, str(change["id"]), data)
+    await require_schemas_kept(
+        agents.registry.database,
+        "ProposalCreated",
+        "VoteCast",
+        "ProposalTallied",
+        "PolicyScheduled",
+        "PolicyApplied",
+    )
 
 
 async def test_a_binding_vote_schedules_the_change_itself(start_registry):
@@ -145,6 +154,7 @@ async def test_an_open_proposal_is_cancelled_by_a_veto_even_when_others_have_vot
     assert (await agents.unstake(bob, "20")).status_code == 200
     names = [name for name, _ in await agents.events(proposal)]
     assert names == ["ProposalCreated", "VoteCast", "ProposalTallied", "PolicyVetoed"]
+    await require_schemas_kept(agents.registry.database, "PolicyVetoed")
 
 
 async def test_a_change_whose_from_is_not_the_value_any_more_is_stale(agents):

@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.journal.store import COLUMNS, stored
 from hansa.rooms.pipelines.following import RUNS_FOLLOW
 from hansa.rooms.pipelines.run_store import DAYS_STORED, erase_old
+from tests.all_events import require_schemas_kept
 from tests.connections import connect, take_access_tokens
 from tests.pipelines import Market, open_market, statuses, step, step_of, text_of
 from tests.registry import StartRegistry, at_once
@@ -428,6 +429,7 @@ async def test_the_start_and_the_end_of_a_run_are_private_events(market: Market)
     ended = events[1]["data"]
     assert f'"{run["run_id"]}"' in str(ended)
     assert "succeeded" in str(ended)
+    await require_schemas_kept(market.registry.database, "PipelineRunStarted", "PipelineRunEnded")
 
 
 async def test_an_agent_that_used_the_key_of_an_attempt_itself_gets_no_answer_of_it(market: Market):

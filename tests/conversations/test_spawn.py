@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from tests.all_events import require_schemas_kept
 from tests.organizations import code, found
 from tests.paying import Payments
 from tests.registry import card_of
@@ -78,6 +79,7 @@ async def test_agent_and_transfer_and_events_are_one_commit(registry, parent):
     assert onboarded["parent_did"] == parent.did
     (spawned,) = await events_of(registry, parent.did, "AgentSpawned")
     assert (spawned["child_did"], spawned["funding"], spawned["fee"]) == (child.did, "10", "0.05")
+    await require_schemas_kept(registry.database, "AgentSpawned")
     refused = await spawn(parent, funding="1000")
     assert code(refused) == (402, "INSUFFICIENT_BALANCE")
     assert len(await children(parent)) == 1

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from hansa.rooms import auditor
+from tests.all_events import require_schemas_kept
 from tests.notified import notified_of, subscribe
 from tests.organizations import code
 from tests.registry import TestAgent
@@ -329,6 +330,7 @@ async def test_the_owner_of_a_losing_bid_is_notified_once_and_learns_of_no_other
     assert of_winner == ["WorkOrderBid"] + ([] if reason == "awarded" else ["WorkOrderBidLost"])
     page = await registry.get("/public/eventstore-recent")
     assert "WorkOrderBidLost" not in page.text
+    await require_schemas_kept(registry.database, "WorkOrderBidLost")
 
 
 async def test_a_repeated_request_is_carried_out_once(work, bidder):
