@@ -39,7 +39,9 @@ async def test_a_developer_spawns_lists_and_ends_children_of_an_own_agent(
 ):
     owner = await registry.developer()
     parent, stranger = await owner.agent(), await registry.agent()
-    developer = connect(developer=ApiKey((await owner.api_key("agents:read", "agents:write")).token))
+    developer = connect(
+        developer=ApiKey((await owner.api_key("agents:read", "agents:write", "agents:secrets")).token)
+    )
     made = [
         await developer.children.spawn(f"Helper {number}", "1", parent_did=parent.did) for number in range(2)
     ]

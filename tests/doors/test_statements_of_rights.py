@@ -38,8 +38,8 @@ ACTS: dict[str, tuple[Act, int]] = {
     "read the rights": (reading("authz"), 3),
     "read the delegations": (reading("delegations"), 3),
     "read the approvals": (reading("spend-approvals"), 3),
-    "replace the rights": (putting("agents/{did}/authz", roles=["trader"]), 7),
-    "give a role": (posting("authz/roles", role="staker"), 3),
+    "replace the rights": (putting("agents/{did}/authz", roles=["trader"]), 10),
+    "give a role": (posting("authz/roles", role="staker"), 6),
     "act as the agent": (posting("act-token"), 4),
     "replace the secret": (posting("rotate-secret"), 5),
     "switch the listing": (putting("agent-cards/{did}/listing", unlisted=True), 9),
@@ -83,7 +83,9 @@ async def test_a_right_costs_nothing_at_an_agent_of_a_developer_and_one_statemen
             for who, did in ((guild.owner, own.did), (guild.owner, shared.did), (member, shared.did))
         ]
         assert counts[0] == expected, (name, counts)
-        assert set(counts[1:]) <= {expected, expected + 1}, (name, counts)
+        # A write of a card also holds the membership until its commit.
+        most = expected + (2 if name == "switch the listing" else 1)
+        assert set(counts[1:]) <= set(range(expected, most + 1)), (name, counts)
 
 
 async def test_a_transfer_of_an_agent_makes_no_statement_more(

@@ -175,7 +175,8 @@ def import_agent(
             )
             return
         made = registry.bundles.bring_in(bundle)
-        _keep(profile_name, made)
+    # The login has locked the profiles until here.
+    _keep(profile_name, made)
     _show_new(made, as_json=as_json)
 
 
