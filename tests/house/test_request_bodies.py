@@ -54,10 +54,11 @@ def is_boolean(hint: Any) -> bool:
 
 def is_taken(field: FieldInfo, value: Any) -> bool:
     try:
-        TypeAdapter(Annotated[field.annotation, None, *field.metadata]).validate_python(value)
+        found = TypeAdapter(Annotated[field.annotation, None, *field.metadata]).validate_python(value)
     except ValidationError:
         return False
-    return True
+    # A member that is a text or a number as well keeps it as it is.
+    return isinstance(found, bool)
 
 
 def alias_of(name: str, field: FieldInfo) -> str:
