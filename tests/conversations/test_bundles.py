@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms import federation
 from hansa.rooms.operations import PIPELINES_OF_BUNDLE, PipelinesOfBundle
-from hansa.rooms.operations.bundles import ACCOUNT_END_OF_BUNDLES
+from hansa.rooms.operations.bundles import delete_of
 from hansa_verify import RegistryKey, verify_bundle
 from tests.conversations.test_versions import coder, registered, versions
 from tests.organizations import found
@@ -468,7 +468,7 @@ async def test_an_account_that_is_erased_leaves_no_bundle(registry, owner, agent
     number = await registry.database.query(
         lambda tx: tx.fetchval("SELECT developer_id FROM operations_bundle WHERE agent_did = $1", agent.did)
     )
-    await registry.database.transaction(lambda tx: ACCOUNT_END_OF_BUNDLES.erase(tx, number))
+    await registry.database.transaction(lambda tx: delete_of(tx, number))
     left = await registry.database.query(
         lambda tx: tx.fetchval("SELECT count(*) FROM operations_bundle WHERE developer_id = $1", number)
     )

@@ -279,7 +279,10 @@ async def test_each_act_is_an_event_and_a_leaf_of_the_log(agents):
     "members",
     [
         {"title": ""},
+        {"title": " \t "},
         {"title": "x" * 201},
+        {"title": "Meet \u202e on Mondays"},
+        {"description": "At \u001b[2J ten."},
         {"description": "x" * 20_001},
         {"duration_seconds": 0},
         {"duration_seconds": 2_592_001},

@@ -99,7 +99,7 @@ class History:
     ) -> None:
         self.chance, self.machine = chance, machine
         self.world = world(drawn_definition(chance))
-        # What processes have in hand: the attempt, and whether its token is authorized and its service called.
+        # Attempts under way in processes: each with its token, if authorized, and its call, if made.
         self.hand: list[tuple[Attempt, Token | None]] = []
         self.ends: dict[str, Any] = {}
         self.seen: set[str] = set()

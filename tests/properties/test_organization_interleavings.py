@@ -285,7 +285,7 @@ async def _card_is_edited_by_one_who_is_removed(
         edited, name_at_removal = outcomes
         is_refused = isinstance(edited, Refused)
         assert not is_refused or isinstance(edited, CardNotYours if role is None else OrgRoleRequired)
-        # What was written was there before the removal: nothing comes after it.
+        # Every write precedes the removal: nothing comes after it.
         assert name_at_removal == ("Before" if is_refused else "After")
 
     return [scene.edit(scene.admin), scene.change_and_read(scene.admin, role)], judge

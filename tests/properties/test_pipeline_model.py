@@ -10,7 +10,7 @@ from tests.properties.pipeline_model import History, World, WorldWithoutOpen, ma
 from tests.properties.scale import by_tier, printed_seed
 
 HISTORIES = by_tier(2_000, 20_000, 100_000)
-# As many as find each planted fault.
+# Enough to find each planted fault.
 PLANTED_HISTORIES = 2_000
 STATUSES = {
     "queued",

@@ -32,7 +32,7 @@ OTHER = {
 ABROAD = "did:hansa:other.example:payee"
 # As many as find each planted fault.
 PLANTED_HISTORIES = 3_000
-# Of a long run each such number is printed, from which HANSA_TEST_FIRST goes on.
+# A long run prints each such number; HANSA_TEST_FIRST goes on from it.
 PRINTED = 1_000
 
 

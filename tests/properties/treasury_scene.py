@@ -154,7 +154,7 @@ class Scene:
         return await self.answer(act, self.by(who), kinds, self.slug, self.requests[number], **more)
 
     async def decide_crossing(self, number: int, *, is_paid: bool) -> Any:
-        """What the other registry's answer leads to here."""
+        """Effect of the other registry's answer here."""
         corridor = await transfers.corridor_to(self.tx, self.stage.abroad, self.stage.registry.runtime)
         pair = await crossing_store.lock_pair_alone(self.tx, corridor.key)
         found, _ = await sent_store.lock_sent(self.tx, corridor.key, [self.requests[number]])

@@ -15,7 +15,7 @@ class Event(msgspec.Struct, frozen=True):
     aggregate_type: ClassVar[str] = "agent"
     source: ClassVar[str] = "registry"
     is_always_recorded: ClassVar[bool] = False
-    """Whether no emission policy may switch it off: what moves balances, makes or destroys units, records a policy, or is an act of governance."""
+    """No emission policy switches it off: it moves balances, makes or destroys units, records a policy, or is an act of governance."""
     is_private: ClassVar[bool] = False
     """Whether only its parties and internal readers see it."""
     withheld: ClassVar[tuple[str, ...]] = ()

@@ -75,7 +75,7 @@ class PolicyApplied(_PolicyEvent, frozen=True):
 class PolicyVetoed(_PolicyEvent, frozen=True):
     """A proposal is not carried out; `execution` is `VETOED`, `DECLINED`, `LAPSED` or `STALE`, or `CANCELLED` by a veto of an open one.
 
-    `by` is null where nobody decided it.
+    `by` is null for a change that lapsed or became stale.
     """
 
     execution: str

@@ -53,6 +53,22 @@ def acts(text: str) -> bool:
     return _ACTING.search(text) is not None
 
 
+def plain(text: str) -> str:
+    """Return free text of a request as it is stored: NFC, trimmed. Raises: ValueError on characters that act or turn a line."""
+    if acts(text):
+        raise ValueError(
+            "must have no control characters but tab and new line, and none that turn the direction of a text"
+        )
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def plain_and_visible(text: str) -> str:
+    """Return the same, of a text that must not be empty. Raises: ValueError."""
+    if not (stored := plain(text)):
+        raise ValueError("must contain visible text")
+    return stored
+
+
 def legible(text: str) -> str:
     """The text as it is seen, or a word for one of which nothing is."""
     return seen(text).strip() or NOTHING_TO_SEE

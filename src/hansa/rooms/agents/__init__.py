@@ -119,7 +119,7 @@ from hansa.rooms.agents.payment import (
     preview_payment,
     return_budget,
 )
-from hansa.rooms.agents.rights import seen_with
+from hansa.rooms.agents.rights import require_caller, seen_with
 from hansa.rooms.agents.routes import AGENT_TOKENS, CREATIONS
 from hansa.rooms.agents.rules import OwnedAgent, require_verified
 from hansa.rooms.agents.schemas import CreateAgentOut, OwnAgentOut, RotateSecretOut
@@ -356,6 +356,7 @@ __all__ = [
     "record_child",
     "reinstate",
     "replace_authz",
+    "require_caller",
     "require_depth",
     "require_no_children",
     "require_of_others",

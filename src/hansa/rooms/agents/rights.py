@@ -6,9 +6,11 @@ An act on an agent of an organization holds the membership of the developer unti
 from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
 
 from . import rules, store
+from .errors import AgentUnknown
 from .rules import HeldAgent
 
 
@@ -20,6 +22,14 @@ async def held_with(tx: Tx, developer_id: int, did: str, right: Right) -> HeldAg
 async def seen_with(tx: Tx, developer_id: int, did: str, right: Right) -> HeldAgent:
     """The same for what is secret: an agent of another owner has the answer of an unknown one. Raises: AgentUnknown."""
     return rules.require_seen(await _held(tx, developer_id, did, right), right)
+
+
+async def require_caller(tx: Tx, caller: Developer | Agent, did: str, right: Right) -> None:
+    """The caller is the agent, or a developer with the right at it. Raises: AgentUnknown, OrgRoleRequired."""
+    if isinstance(caller, Developer):
+        await seen_with(tx, caller.id, did, right)
+    elif caller.did != did:
+        raise AgentUnknown
 
 
 async def right_at(tx: Tx, developer_id: int, did: str) -> Right | None:

@@ -9,8 +9,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import deciding, rules, store
-from .deadline_names import DEADLINES
-from .records import Proposal
+from .records import DEADLINES, Proposal
 from .tallying import close_vote
 
 

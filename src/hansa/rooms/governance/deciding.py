@@ -13,9 +13,8 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import rules, store
-from .deadline_names import DEADLINES, key_of
 from .recording import record
-from .records import Execution, Proposal
+from .records import DEADLINES, Execution, Proposal, key_of
 
 STALE = (parameters.ParameterStale, parameters.ParameterCombinationRefused, parameters.ParameterValueInvalid)
 """Refusals of a change that does not fit the values in force and pending any more."""
@@ -38,7 +37,7 @@ async def schedule(
     diff = parameters.diff_of(proposal.policy_diff or {})
     wanted = await clock.now(tx) + timedelta(hours=settings.governance_delay_hours)
     try:
-        # What the refused change wrote is undone.
+        # The refused change is undone.
         async with tx.transaction():
             effective_at = await parameters.schedule(tx, settings, diff, wanted, name_of(proposal))
     except STALE:

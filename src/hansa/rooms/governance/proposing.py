@@ -14,10 +14,9 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import ledger
 
 from . import rules, store
-from .deadline_names import DEADLINES, key_of
 from .errors import ProposalNotOpen, ProposalUnknown
 from .recording import record
-from .records import NewProposal, Opening, Proposal
+from .records import DEADLINES, NewProposal, Opening, Proposal, key_of
 from .tallying import tallied
 
 

@@ -12,6 +12,14 @@ Kind: TypeAlias = Literal["signal", "policy_change"]
 Status: TypeAlias = Literal["OPEN", "PASSED", "FAILED", "CANCELLED"]
 Execution: TypeAlias = Literal["AWAITING", "QUEUED", "APPLIED", "DECLINED", "LAPSED", "VETOED", "STALE"]
 Choice: TypeAlias = Literal["for", "against", "abstain"]
+Deadline: TypeAlias = Literal["end", "extended end", "lapse", "effect"]
+DEADLINES = "governance: deadlines"
+"""Jobs that carry out the deadlines of proposals."""
+
+
+def key_of(proposal_id: int, deadline: Deadline) -> str:
+    """The key of the job of a deadline."""
+    return f"{proposal_id} {deadline}"
 
 
 class NewProposal(msgspec.Struct, frozen=True):

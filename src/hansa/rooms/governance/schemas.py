@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from pydantic import Field, StrictBool, StrictInt, model_validator
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, model_validator
 
 from hansa.foundation.plumbing.parameters import Parameter
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain, plain_and_visible
 
 from .records import Ballot, Choice, Execution, Kind, NewProposal, Power, Proposal, Status, Vote
 
@@ -19,7 +20,7 @@ REASON_MAX = 2000
 DIFF_MAX = 10
 VALUE_MAX = 40
 
-Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX, pattern=r"\S")]
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(plain_and_visible)]
 
 
 Value: TypeAlias = StrictBool | StrictInt | Annotated[str, Field(max_length=VALUE_MAX)]
@@ -35,8 +36,8 @@ class PolicyChangeIn(RequestBody):
 class GovernanceProposalIn(RequestBody):
     """A proposal on which agents vote with their stakes."""
 
-    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
-    description: Annotated[str, Field(max_length=DESCRIPTION_MAX)]
+    title: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain_and_visible)]
+    description: Annotated[str, Field(max_length=DESCRIPTION_MAX), AfterValidator(plain)]
     duration_seconds: Annotated[int, Field(strict=True, ge=1, le=DURATION_MAX_SECONDS)]
     kind: Kind = Field(
         default="signal",

@@ -248,7 +248,7 @@ async def execute(
 
 
 async def have_others_voted(tx: Tx, proposal_id: int, did: str) -> bool:
-    """Whether an agent beside this one has voted."""
+    """Return whether another agent has voted."""
     found: bool = await tx.fetchval(_HAVE_OTHERS_VOTED, proposal_id, did)
     return found
 

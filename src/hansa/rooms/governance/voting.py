@@ -22,10 +22,9 @@ from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
 from . import rules, store
-from .deadline_names import DEADLINES, key_of
 from .errors import AlreadyVoted, ProposalUnknown
 from .recording import record_votes
-from .records import Ballot, Proposal, Vote
+from .records import DEADLINES, Ballot, Proposal, Vote, key_of
 from .schemas import GovernanceVoteOut
 
 TOGETHER_MAX = 100

@@ -10,20 +10,12 @@ from hansa.foundation.values.rights import Right
 from hansa.rooms import agents
 
 
-async def require_agent(tx: Tx, caller: Developer | Agent, did: str, right: Right) -> None:
-    """The caller is the agent, or has the right at it. Raises: AgentUnknown, OrgRoleRequired."""
-    if isinstance(caller, Developer):
-        await agents.seen_with(tx, caller.id, did, right)
-    elif caller.did != did:
-        raise agents.AgentUnknown
-
-
 async def lock_agent(tx: Tx, caller: Developer | Agent, did: str) -> None:
     """Lock an agent that the caller operates and that has not ended, until the transaction ends.
 
     Raises: AgentUnknown, OrgRoleRequired, AgentRevokedForGood.
     """
-    await require_agent(tx, caller, did, Right.OPERATE)
+    await agents.require_caller(tx, caller, did, Right.OPERATE)
     if await agents.lock_status(tx, did) == "revoked":
         raise agents.AgentRevokedForGood("This agent is permanently revoked; its code cannot be changed.")
 

@@ -1,10 +1,10 @@
 """Descriptor of the operations room for the process."""
 
-from hansa.foundation.plumbing.room import Room, Routes
+from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
 from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
 from hansa.rooms import catalogue
 
-from .bundles import ACCOUNT_END_OF_BUNDLES, PIPELINES_OF_BUNDLE
+from .bundles import PIPELINES_OF_BUNDLE, delete_of
 from .bundles import router as bundles_router
 from .deployments import DEPLOYMENT_CHECKS
 from .deployments import router as deployments_router
@@ -46,7 +46,7 @@ ROOM = Room(
             "trust_domain",
         }
     ),
-    account_end=ACCOUNT_END_OF_BUNDLES,
+    account_end=AccountEnd(erase=delete_of),
     offers=(PIPELINES_OF_BUNDLE, SETTLE_TIMES),
     fills=(
         catalogue.RELEASES_OF_AGENT.filled_with(releases_of),

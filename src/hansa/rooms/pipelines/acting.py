@@ -13,7 +13,6 @@ from . import run_store as runs
 from .advancing import note_start, wake, write
 from .errors import BudgetTooLow, PipelineUnknown, RunOfAnother, RunPastDeadline, RunStateRefuses, RunUnknown
 from .machine import OutOfPlace, RunState
-from .owning import require_right
 from .records import Run, RunPlace
 from .starting import require_place
 
@@ -23,7 +22,7 @@ async def cancel(tx: Tx, caller: Developer | Agent, place: RunPlace) -> Run:
 
     Raises: AgentUnknown, OrgRoleRequired, PipelineUnknown, RunUnknown, RunStateRefuses.
     """
-    await require_right(tx, caller, place.did, Right.OPERATE)
+    await agents.require_caller(tx, caller, place.did, Right.OPERATE)
     run = await _locked(tx, place)
     try:
         state = machine.cancel(run.definition, run.state)
@@ -38,7 +37,7 @@ async def resume(tx: Tx, caller: Developer | Agent, place: RunPlace, budget: Min
     Raises: AgentUnknown, OrgRoleRequired, PipelineUnknown, RunUnknown, RunStateRefuses, RunPastDeadline, RunOfAnother,
     BudgetTooLow, PipelineQuota.
     """
-    await require_right(tx, caller, place.did, Right.OPERATE)
+    await agents.require_caller(tx, caller, place.did, Right.OPERATE)
     await store.lock_agent(tx, place.did)
     # A payment locks the budget before the run as well.
     known = await _known(tx, place)
@@ -75,7 +74,7 @@ async def decide(
 
     Raises: AgentUnknown, OrgRoleRequired, PipelineUnknown, RunUnknown, RunStateRefuses, ApprovalDecided, ApprovalInBrowser.
     """
-    await require_right(tx, developer, place.did, Right.MANAGE)
+    await agents.require_caller(tx, developer, place.did, Right.MANAGE)
     known = await _known(tx, place)
     if step_id not in {step.id for step in known.state.steps}:
         raise RunUnknown

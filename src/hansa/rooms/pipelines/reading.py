@@ -8,19 +8,18 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
-from hansa.rooms import commerce
+from hansa.rooms import agents, commerce
 
 from . import run_store as store
 from . import sealing
 from .errors import RunUnknown
-from .owning import require_right
 from .records import AttemptRow, Run, RunPlace, ShownAttempt, ShownRun
 from .saving import found
 
 
 async def read_run(tx: Tx, caller: Developer | Agent, place: RunPlace, seal: Seal) -> ShownRun:
     """A run of the agent. Raises: AgentUnknown, PipelineUnknown, RunUnknown."""
-    await require_right(tx, caller, place.did, Right.READ)
+    await agents.require_caller(tx, caller, place.did, Right.READ)
     _, run = await read_together(
         tx,
         lambda tx: found(tx, place.did, place.pipeline_id),
@@ -38,7 +37,7 @@ async def page_of_runs(
 
     Raises: AgentUnknown, PipelineUnknown.
     """
-    await require_right(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     await found(tx, did, pipeline_id)
     runs, total = await store.page(tx, pipeline_id, limit, offset)
     budgets = await commerce.find_budgets(tx, [run.row.id for run in runs])

@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
+from hansa.rooms import agents
 
 from . import store
 from .definition import Definition, require_sound
 from .errors import PipelineQuota, PipelineRunning, PipelineUnknown
-from .owning import require_right
 from .records import Pipeline
 
 PIPELINES_MAX = 20
@@ -18,7 +18,7 @@ PIPELINES_MAX = 20
 
 async def create(tx: Tx, caller: Developer | Agent, did: str, definition: Definition) -> Pipeline:
     """Create a pipeline. Raises: AgentUnknown, OrgRoleRequired, DefinitionInvalid, PipelineQuota."""
-    await require_right(tx, caller, did, Right.OPERATE)
+    await agents.require_caller(tx, caller, did, Right.OPERATE)
     return await add(tx, did, definition)
 
 
@@ -37,7 +37,7 @@ async def replace(
     tx: Tx, caller: Developer | Agent, did: str, pipeline_id: UUID, definition: Definition
 ) -> Pipeline:
     """Write a new revision; runs keep theirs. Raises: AgentUnknown, OrgRoleRequired, PipelineUnknown, DefinitionInvalid."""
-    await require_right(tx, caller, did, Right.OPERATE)
+    await agents.require_caller(tx, caller, did, Right.OPERATE)
     revision = await store.lock(tx, did, pipeline_id)
     if revision is None:
         raise PipelineUnknown
@@ -48,7 +48,7 @@ async def replace(
 
 async def delete(tx: Tx, caller: Developer | Agent, did: str, pipeline_id: UUID) -> None:
     """Delete a pipeline of which no run lives. Raises: AgentUnknown, OrgRoleRequired, PipelineUnknown, PipelineRunning."""
-    await require_right(tx, caller, did, Right.OPERATE)
+    await agents.require_caller(tx, caller, did, Right.OPERATE)
     if await store.lock(tx, did, pipeline_id) is None:
         raise PipelineUnknown
     if not await store.delete(tx, pipeline_id):
@@ -57,7 +57,7 @@ async def delete(tx: Tx, caller: Developer | Agent, did: str, pipeline_id: UUID)
 
 async def read(tx: Tx, caller: Developer | Agent, did: str, pipeline_id: UUID) -> Pipeline:
     """A pipeline of the agent. Raises: AgentUnknown, PipelineUnknown."""
-    await require_right(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await found(tx, did, pipeline_id)
 
 
@@ -65,7 +65,7 @@ async def page(
     tx: Tx, caller: Developer | Agent, did: str, *, limit: int, offset: int
 ) -> tuple[Sequence[Pipeline], int]:
     """A page of the pipelines of the agent, newest first, and how many there are. Raises: AgentUnknown."""
-    await require_right(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await store.page(tx, did, limit, offset)
 
 

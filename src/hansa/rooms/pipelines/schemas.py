@@ -1,6 +1,5 @@
 """Shapes of pipelines. Amounts are decimal strings, without fees."""
 
-import unicodedata
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -12,7 +11,7 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.secret_forms import without_secrets
-from hansa.foundation.values.visible_text import acts
+from hansa.foundation.values.visible_text import plain, plain_and_visible
 
 from .definition import (
     ATTEMPTS_MAX,
@@ -38,16 +37,12 @@ Did = Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
 Slug = Annotated[str, Field(pattern=SLUG)]
 
 
-def _plain(text: str) -> str:
-    if acts(text):
-        raise ValueError("must not have control characters, or characters that turn a line")
-    return without_secrets(unicodedata.normalize("NFC", text).strip())
+def _clean(text: str) -> str:
+    return without_secrets(plain(text))
 
 
 def _visible(text: str) -> str:
-    if not (plain := _plain(text)):
-        raise ValueError("must contain visible text")
-    return plain
+    return without_secrets(plain_and_visible(text))
 
 
 class StepCallIn(RequestBody):
@@ -139,7 +134,7 @@ class PipelineIn(RequestBody):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(_visible)]
-    description: Annotated[str, Field(max_length=DESCRIPTION_MAX), AfterValidator(_plain)] = ""
+    description: Annotated[str, Field(max_length=DESCRIPTION_MAX), AfterValidator(_clean)] = ""
     steps: Annotated[list[PipelineStepIn], Field(min_length=1, max_length=STEPS_MAX)]
     budget: PositiveAmount = Field(description="The most that a run spends, without fees.")
     deadline_seconds: Annotated[int, Field(strict=True, ge=1, le=DEADLINE_SECONDS_MAX)] = Field(

@@ -12,8 +12,6 @@ from hansa.foundation.values.money import ZERO, Minor
 from hansa.foundation.values.rights import Right
 from hansa.rooms import agents, catalogue, ledger
 
-from .spawning import require_right
-
 
 class Purse(msgspec.Struct, frozen=True):
     """A child and its units, in minor units; `held` are staked or in escrow."""
@@ -32,7 +30,7 @@ async def children_with_purses(
     limit: int,
 ) -> list[Purse]:
     """Children of an agent in every state, newest first, those after this one. Raises: AgentUnknown, ChildUnknown, OrgRoleRequired."""
-    await require_right(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await with_purses(tx, await agents.children_of(tx, did, after, limit=limit))
 
 

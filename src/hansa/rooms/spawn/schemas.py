@@ -8,10 +8,10 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.free_text import plain
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_amount
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain_and_visible
 from hansa.rooms import agents
 
 from .binding import Obstacle
@@ -24,14 +24,10 @@ DESCRIPTION_MAX = 2048
 PAGE_MAX = 100
 
 
-def _visible(text: str) -> str:
-    if not (stored := plain(text)):
-        raise ValueError("must contain visible text")
-    return stored
-
-
-ChildName = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(_visible)]
-ChildDescription = Annotated[str, Field(min_length=1, max_length=DESCRIPTION_MAX), AfterValidator(_visible)]
+ChildName = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(plain_and_visible)]
+ChildDescription = Annotated[
+    str, Field(min_length=1, max_length=DESCRIPTION_MAX), AfterValidator(plain_and_visible)
+]
 
 
 class SpawnIn(RequestBody):

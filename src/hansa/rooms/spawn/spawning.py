@@ -68,7 +68,9 @@ async def spawn(
     policy and of a card, and those of the ledger.
     """
     settings, identity = runtime.settings, order.identity
-    await require_right(tx, caller, did, Right.MANAGE, settings)
+    await agents.require_caller(tx, caller, did, Right.MANAGE)
+    if isinstance(caller, Agent):
+        require_permission(caller, PERMISSION, settings.agent_rbac_mode)
     parent = await agents.active_agent(tx, did)
     await _hold_owner(tx, parent, runtime)
     held = await agents.hold_place(tx, did)
@@ -107,21 +109,6 @@ async def cost_of(tx: Tx, did: str, funding: Minor, settings: Settings) -> Minor
     """The fee of a transfer of the agent now, which the first units of a child bear. Raises: AccountUnknown, AccountSuspended."""
     book = ledger.Book.of(settings)
     return await ledger.fee_to_new(tx, did, funding, book)
-
-
-async def require_right(
-    tx: Tx, caller: Developer | Agent, did: str, right: Right, settings: Settings | None = None
-) -> None:
-    """The caller is the agent, with the permission to spawn where `settings` are given, or has the right at it.
-
-    Raises: AgentUnknown, OrgRoleRequired, PermissionMissing.
-    """
-    if isinstance(caller, Developer):
-        await agents.seen_with(tx, caller.id, did, right)
-    elif caller.did != did:
-        raise agents.AgentUnknown
-    elif settings is not None:
-        require_permission(caller, PERMISSION, settings.agent_rbac_mode)
 
 
 async def _hold_owner(tx: Tx, parent: Agent, runtime: Runtime) -> None:

@@ -12,7 +12,6 @@ from hansa.foundation.values.canonical import canonical_json
 from hansa.foundation.values.rights import Right
 from hansa.rooms import agents, catalogue, federation
 from hansa.rooms.agents import SpendPolicyOut
-from hansa.rooms.operations.callers import require_agent
 from hansa.rooms.operations.releases import releases_of
 from hansa_verify import CARD_PROFILE
 
@@ -36,7 +35,7 @@ async def export_agent(
 
     Raises: AgentUnknown, OrgRoleRequired, CardUnknown, SecretInBundle, BundleTooLarge, KeyDoesNotOpen.
     """
-    await require_agent(tx, developer, did, Right.OPERATE)
+    await agents.require_caller(tx, developer, did, Right.OPERATE)
     card = await catalogue.card_of_agent(tx, did)
     authz = await agents.authz_of(tx, developer, did)
     policy = SpendPolicyOut.of(authz.policy).model_dump(mode="json") if authz.policy else None

@@ -6,10 +6,10 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, StrictBool
 
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
-from hansa.foundation.values.free_text import plain
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
+from hansa.foundation.values.visible_text import plain
 from hansa.rooms.agents import CreateAgentOut, SpendPolicyIn
 from hansa.rooms.operations.releases import CodeVersionIn
 

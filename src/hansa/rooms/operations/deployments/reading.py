@@ -5,7 +5,7 @@ from uuid import UUID
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
-from hansa.rooms.operations.callers import require_agent
+from hansa.rooms import agents
 
 from . import store
 from .errors import DeploymentUnknown
@@ -16,13 +16,13 @@ async def list_deployments(
     tx: Tx, caller: Developer | Agent, did: str, before: int | None, limit: int
 ) -> list[Deployment]:
     """A page of the deployments of an agent, the newest first. Raises: AgentUnknown."""
-    await require_agent(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await store.page(tx, did, before, limit)
 
 
 async def read_deployment(tx: Tx, caller: Developer | Agent, did: str, deployment_id: UUID) -> Deployment:
     """A deployment of an agent. Raises: AgentUnknown, DeploymentUnknown."""
-    await require_agent(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await deployment_of(tx, did, deployment_id)
 
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from hansa.foundation.values.free_text import plain
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain
 from hansa.foundation.values.web_address import URL_MAX_CHARACTERS
 
 from .records import Deployment, DeploymentRequest, DeploymentStatus

@@ -6,8 +6,8 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import QuotaReached
 from hansa.foundation.values.rights import Right
+from hansa.rooms import agents
 from hansa.rooms.operations.metrics import add_log_errors
-from hansa.rooms.operations.watching import require_watching
 
 from . import store
 from .records import NewEntry, Source
@@ -25,7 +25,7 @@ async def write(tx: Tx, caller: Developer | Agent, did: str, entries: Sequence[N
 
     Raises: AgentUnknown, OrgRoleRequired, LogRateReached.
     """
-    await require_watching(tx, caller, did, Right.OPERATE)
+    await agents.require_caller(tx, caller, did, Right.OPERATE)
     if not await _write(tx, did, entries, "agent"):
         raise LogRateReached(retry_after=await store.seconds_of_minute_left(tx))
     return len(entries)
@@ -39,7 +39,7 @@ async def write_of_registry(tx: Tx, did: str, *entries: NewEntry) -> None:
 
 async def clear(tx: Tx, developer: Developer, did: str) -> int:
     """Delete every entry of the log of an agent; returns their number. Raises: AgentUnknown, OrgRoleRequired."""
-    await require_watching(tx, developer, did, Right.MANAGE)
+    await agents.require_caller(tx, developer, did, Right.MANAGE)
     return await store.delete(tx, did)
 
 

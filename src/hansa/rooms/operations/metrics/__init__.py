@@ -1,8 +1,6 @@
 """Metrics of agents: figures by minute and hour, made of the journal and of counts of the processes."""
 
-from .background import FORGET_OLD
-from .counting import COUNT_PAYMENTS, SETTLE_TIMES
-from .log_errors import add_log_errors
+from .counting import COUNT_PAYMENTS, FORGET_OLD, SETTLE_TIMES, add_log_errors
 from .noting import NOTED, WRITE_NOTED, write_noted, writing_noted
 from .reading import metrics_of
 from .records import Metrics, Point, RangeName

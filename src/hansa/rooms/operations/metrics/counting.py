@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from hansa.foundation.events import A2APaymentFailed, A2APaymentSettled, CrossRegistryTransferCompleted
-from hansa.foundation.plumbing.jobs import sweep_with_runtime
+from hansa.foundation.plumbing.jobs import sweep_of, sweep_with_runtime
 from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
@@ -107,3 +107,10 @@ COUNT_PAYMENTS = sweep_with_runtime(
     add_settled,
     has_work=journal.has_settled_since(store.COUNTED),
 )
+FORGET_OLD = sweep_of("operations: forget old metrics", 60, store.has_old, store.forget_old)
+
+
+async def add_log_errors(tx: Tx, did: str, at: datetime, entries: int) -> None:
+    """Count entries of the level ERROR in the commit that writes them; the row of the log is locked before."""
+    if entries:
+        await store.add(tx, {(did, minute_of(at)): Figures(log_errors=entries)})

@@ -4,8 +4,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
-from hansa.rooms import journal
-from hansa.rooms.operations.watching import require_watching
+from hansa.rooms import agents, journal
 
 from . import rules, store
 from .records import Figures, Metrics, RangeName
@@ -13,7 +12,7 @@ from .records import Figures, Metrics, RangeName
 
 async def read_metrics(tx: Tx, caller: Developer | Agent, did: str, time_range: RangeName) -> Metrics:
     """The metrics of an agent. Raises: AgentUnknown, OrgRoleRequired."""
-    await require_watching(tx, caller, did, Right.READ)
+    await agents.require_caller(tx, caller, did, Right.READ)
     return await metrics_of(tx, did, time_range)
 
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictBool
 
-from hansa.foundation.values.free_text import plain
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain
 from hansa.foundation.values.web_address import read_web_address
 from hansa.rooms.catalogue import Artifact
 
