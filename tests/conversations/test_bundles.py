@@ -412,6 +412,24 @@ async def test_an_agent_forks_a_bundle_of_its_owner(registry, owner, agent):
     assert made["agent_did"] in {one["did"] for one in own.json()["items"]}
 
 
+async def test_a_repeated_import_or_fork_gets_the_first_answer_and_makes_one_agent(registry, owner, agent):
+    made = await exported(owner, agent)
+    before = await number_of_agents(registry)
+    rows = "SELECT count(*) FROM plumbing_idempotency WHERE answer LIKE '%' || $1 || '%'"
+    for who, path, body in (
+        (owner, "/agents/import", {"bundle": made["bundle"]}),
+        (agent, f"/agents/bundles/{made['bundle_id']}/fork", {"name": "Second"}),
+    ):
+        headers = {**who.headers, "Idempotency-Key": f"once {path}"[:60].replace(" ", "-")}
+        first, again = [await registry.post(path, json=body, headers=headers) for _ in range(2)]
+        assert first.is_success, first.text
+        assert (again.status_code, again.json()) == (first.status_code, first.json())
+        assert again.headers["Idempotent-Replayed"] == "true"
+        secret = first.json()["client_secret"]
+        assert not await registry.database.query(lambda tx, secret=secret: tx.fetchval(rows, secret))
+    assert await number_of_agents(registry) == before + 2
+
+
 async def test_a_fork_has_no_role_that_its_creator_lacks(registry, owner, agent):
     bundle = await exported(owner, agent)
     await registry.database.transaction(

@@ -26,9 +26,10 @@ class Bundles:
         call = Call("POST", path, key=new_key() if key is None else key)
         return self._transport.answer(call, ExportedAgent, self._owner)
 
-    def bring_in(self, bundle: Mapping[str, Any]) -> ImportedAgent:
-        """Create an agent of a bundle. A lost answer raises OutcomeUnknown; the agent may exist then. Raises: Invalid."""
-        call = Call("POST", "/api/v1/agents/import", json={"bundle": bundle})
+    def bring_in(self, bundle: Mapping[str, Any], *, key: str | None = None) -> ImportedAgent:
+        """Create an agent of a bundle. Raises: Invalid, OutcomeUnknown."""
+        sent = new_key() if key is None else key
+        call = Call("POST", "/api/v1/agents/import", json={"bundle": bundle}, key=sent)
         return self._transport.answer(call, ImportedAgent, self._owner)
 
     def preview(self, bundle: Mapping[str, Any]) -> ImportPreview:
@@ -37,8 +38,11 @@ class Bundles:
         call = Call("POST", "/api/v1/agents/import", json=body, is_idempotent=True)
         return self._transport.answer(call, ImportPreview, self._owner)
 
-    def fork(self, bundle_id: str, *, name: str, description: str | None = None) -> ImportedAgent:
+    def fork(
+        self, bundle_id: str, *, name: str, description: str | None = None, key: str | None = None
+    ) -> ImportedAgent:
         """Create an agent of a stored bundle of the owner of this agent. Raises: Forbidden, NotFound, TooManyRequests, OutcomeUnknown."""
         body = {"name": name, "description": description}
-        call = Call("POST", f"/api/v1/agents/bundles/{bundle_id}/fork", json=body)
+        sent = new_key() if key is None else key
+        call = Call("POST", f"/api/v1/agents/bundles/{bundle_id}/fork", json=body, key=sent)
         return self._transport.answer(call, ImportedAgent, self._agent)

@@ -1,12 +1,10 @@
 """Children of agents over HTTP."""
 
-from base64 import b64decode, b64encode
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.keys.seal import BadSeal
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute, takes_cards
@@ -23,11 +21,14 @@ from hansa.foundation.plumbing.web.idempotency import (
     Repeatable,
     answer_once,
     once,
-    recall,
-    remember,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import (
+    StoredAnswerUnreadable,
+    recall_sealed,
+    remember_sealed,
+)
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
     DeveloperSuspended,
@@ -39,7 +40,7 @@ from hansa.foundation.values.errors import (
     TooManyRequests,
     Unauthorized,
 )
-from hansa.rooms import agents, catalogue, commerce, federation, ledger, organizations, transfers
+from hansa.rooms import agents, catalogue, federation, ledger, organizations, transfers
 
 from .ending import end_child
 from .reading import children_with_purses, with_purses
@@ -87,7 +88,7 @@ Spawner = Annotated[Developer | Agent, developer_or_agent_holding("agents:secret
             agents.PolicyWidened,
             agents.LifetimeTooLong,
             catalogue.CardInvalid,
-            commerce.AnswerUnreadable,
+            StoredAnswerUnreadable,
             KeyReused,
             KeyInProgress,
             Invalid,
@@ -123,19 +124,14 @@ async def spawn_child(
     order = body.order(identity, shown, repeatable.scope if repeatable else None)
 
     async def spawned(tx: Tx) -> tuple[str, bool] | agents.Approval:
-        if repeatable and (sealed := await recall(tx, repeatable)) is not None:
-            try:
-                answer = seal.open_under(repeatable.key, b64decode(sealed), SEALED_FOR)
-            except BadSeal:
-                raise commerce.AnswerUnreadable from None
-            return answer.decode(), True
+        if repeatable and (known := await recall_sealed(tx, repeatable, seal, SEALED_FOR)) is not None:
+            return known, True
         made = await spawn(tx, caller, did, order, runtime_of(request))
         if not isinstance(made, Spawned):
             return made
         shown_once = SpawnOut.of_spawned(made).model_dump_json()
         if repeatable:
-            kept = seal.close_under(repeatable.key, shown_once.encode(), SEALED_FOR)
-            await remember(tx, repeatable, b64encode(kept).decode())
+            await remember_sealed(tx, repeatable, seal, shown_once, SEALED_FOR)
         return shown_once, False
 
     outcome = await db.transaction(spawned)

@@ -1,7 +1,6 @@
 """A form that is sent twice, by a double click, a reload or the back button, is carried out once."""
 
 import asyncio
-from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
@@ -11,7 +10,8 @@ from pydantic import BaseModel
 
 from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable, recall, remember
+from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.web.sealed_answers import recall_sealed, remember_sealed
 
 from .forms import KEY_FIELD
 from .policy import Acting, Visiting
@@ -80,14 +80,11 @@ async def try_once(
     )
 
     async def recalled_or_done(tx: Tx) -> Outcome | None:
-        if (stored := await recall(tx, repeatable)) is not None:
-            return model.model_validate_json(
-                runtime.seal.open_under(sender.key, b64decode(stored), SEALED_FOR)
-            )
+        if (known := await recall_sealed(tx, repeatable, runtime.seal, SEALED_FOR)) is not None:
+            return model.model_validate_json(known)
         outcome = await use_case(tx)
         if outcome is not None:
-            sealed = runtime.seal.close_under(sender.key, outcome.model_dump_json().encode(), SEALED_FOR)
-            await remember(tx, repeatable, b64encode(sealed).decode())
+            await remember_sealed(tx, repeatable, runtime.seal, outcome.model_dump_json(), SEALED_FOR)
         return outcome
 
     acts = database or runtime.database

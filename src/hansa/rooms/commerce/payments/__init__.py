@@ -12,7 +12,6 @@ from hansa.rooms.commerce.payments.buy_routes import buy_router
 from hansa.rooms.commerce.payments.calling import TOOLS_AT_ONCE, ServiceCall, call_service, call_tool
 from hansa.rooms.commerce.payments.ending import count_unsettled, expire_due_tokens, release_all
 from hansa.rooms.commerce.payments.errors import (
-    AnswerUnreadable,
     PayeeNotAdmitted,
     PriceNotPayable,
     PurchaseBudgetExceeded,
@@ -85,7 +84,6 @@ __all__ = [
     "TOOLS_AT_ONCE",
     "USED_FOR_PART",
     "VERIFIER",
-    "AnswerUnreadable",
     "AuthorizeOrder",
     "Authorized",
     "Interface",

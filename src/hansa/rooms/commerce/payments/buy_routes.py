@@ -17,6 +17,7 @@ from hansa.foundation.plumbing.web.idempotency import (
 from hansa.foundation.plumbing.web.in_process import CommitAct
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 from hansa.rooms import agents, catalogue, ledger
 
@@ -46,7 +47,7 @@ PurchasesOfHere = Annotated[Purchases, Depends(PURCHASES.given)]
         Invalid,
         errors.PriceNotPayable,
         errors.ServiceNotCallable,
-        errors.AnswerUnreadable,
+        StoredAnswerUnreadable,
         KeyReused,
         KeyInProgress,
         TooManyRequests,

@@ -106,14 +106,6 @@ class TokenMismatch(Conflict):
     code = "PAYMENT_TOKEN_MISMATCH"
 
 
-class AnswerUnreadable(Invalid):
-    """The answer kept under this Idempotency-Key was sealed under a key that the registry does not have any more."""
-
-    code = "IDEMPOTENCY_ANSWER_UNREADABLE"
-    sentence = "The answer under this Idempotency-Key can no longer be read; use a new key."
-    status: ClassVar[int] = 422
-
-
 class QuoteNotFirm(Invalid):
     """A firm quote is possible only for an amount above zero to a payee of this registry."""
 

@@ -12,12 +12,12 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
 
 from . import rules, store
 from .authorize import NO_BUDGET, TOKEN_PREFIX, AuthorizeOrder, new_token
-from .errors import AnswerUnreadable
 from .extensions import AUTHORIZE, RELEASE, SETTLE, Authorization, Release, Settlement, payment_line, settled
 from .rules import Token
 from .settle import SettleOrder
@@ -39,7 +39,7 @@ class PaymentBatch:
     ) -> ledger.OrderAnswer | None:
         """The answer with a new token for a payee that was judged, or a repetition; None where it has to be judged by itself.
 
-        Raises: CallerChanged, KeyReused, KeyInProgress, AnswerUnreadable, Unavailable.
+        Raises: CallerChanged, KeyReused, KeyInProgress, StoredAnswerUnreadable, Unavailable.
         """
         if not _is_plain(agent, answer.order, capability_token):
             return None
@@ -55,7 +55,7 @@ class PaymentBatch:
         group = ledger.GROUP_COMMIT.of(self._runtime)
         written = AUTHORIZE.alone(authorization).compared(agent.did, agent.version)
         submitted = group.submit([written], answer.request, render, answer.repeated)
-        return await ledger.try_in_batch(submitted, final=(KeyReused, KeyInProgress, AnswerUnreadable))
+        return await ledger.try_in_batch(submitted, final=(KeyReused, KeyInProgress, StoredAnswerUnreadable))
 
     async def settle(self, order: SettleOrder, caller_version: int | None) -> Token | None:
         """The token, settled; None where it has to be judged by itself. Raises: CallerChanged, Unavailable."""

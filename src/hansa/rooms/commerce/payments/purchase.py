@@ -8,7 +8,6 @@
 """
 
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,7 +17,6 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind, enqueue
-from hansa.foundation.plumbing.keys.seal import BadSeal
 from hansa.foundation.plumbing.outgoing import OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage import clock
@@ -27,6 +25,7 @@ from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.plumbing.web.in_process import InCommit
+from hansa.foundation.plumbing.web.sealed_answers import opened_answer, sealed_answer
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import agents, catalogue, ledger, transfers
 
@@ -35,7 +34,6 @@ from .authorize import Authorized, AuthorizeOrder, Presented, authorize
 from .calling import ServiceCall, call_service, call_tool
 from .ending import end_unpaid
 from .errors import (
-    AnswerUnreadable,
     PriceAboveMaximum,
     PriceNotPayable,
     PurchaseBudgetExceeded,
@@ -120,7 +118,7 @@ class Purchases:
         `in_commit` is called in the transaction that makes its token, `on_answer` in the one that ends the token by the answer.
 
         Raises: the errors of `quote` and `authorize`, PriceAboveMaximum, PriceNotPayable, PurchaseBudgetExceeded,
-        ServiceNotCallable, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
+        ServiceNotCallable, KeyReused, KeyInProgress, ApprovalRequired, StoredAnswerUnreadable.
         """
         presented = Presented(capability_token, request.scope if request else None)
 
@@ -219,7 +217,7 @@ class Purchases:
         return read_answer(answer)
 
     async def _known(self, tx: Tx, request: Repeatable, token_id: UUID) -> Purchase:
-        """A purchase that was begun under this key before. Raises: KeyInProgress, AnswerUnreadable."""
+        """A purchase that was begun under this key before. Raises: KeyInProgress, StoredAnswerUnreadable."""
         token = await store.find(tx, token_id)
         assert token is not None, "tokens are not deleted"
         # Read without its key: the purchase that ends at this moment must keep its answer.
@@ -228,10 +226,7 @@ class Purchases:
             if token.status in rules.OPEN:
                 raise KeyInProgress
             return Purchase(token, None)
-        try:
-            opened = json.loads(self._runtime.seal.open_under(request.key, b64decode(stored), SEALED_FOR))
-        except BadSeal:
-            raise AnswerUnreadable from None
+        opened = json.loads(opened_answer(self._runtime.seal, request.key, stored, SEALED_FOR))
         return Purchase(token, ServiceAnswer(**{**opened, "outcome": Outcome(opened["outcome"])}))
 
     async def _keep(self, tx: Tx, request: Repeatable, answer: ServiceAnswer) -> None:
@@ -241,8 +236,8 @@ class Purchases:
             "task_id": answer.task_id,
             "trouble": answer.trouble,
         }
-        sealed = self._runtime.seal.close_under(request.key, json.dumps(members).encode(), SEALED_FOR)
-        await idempotency.remember(tx, _answer_of(request), b64encode(sealed).decode())
+        sealed = sealed_answer(self._runtime.seal, request.key, json.dumps(members), SEALED_FOR)
+        await idempotency.remember(tx, _answer_of(request), sealed)
 
 
 async def _require_room(tx: Tx, budget_id: UUID | None, amount: Minor) -> None:

@@ -34,6 +34,7 @@ from hansa.foundation.plumbing.web.idempotency import (
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
     Invalid,
@@ -125,7 +126,7 @@ SPENDING_REFUSALS: tuple[type[Refused], ...] = (
         errors.QuoteMismatch,
         errors.QuoteExpired,
         errors.QuoteUsed,
-        errors.AnswerUnreadable,
+        StoredAnswerUnreadable,
         KeyReused,
         KeyInProgress,
         TooManyRequests,

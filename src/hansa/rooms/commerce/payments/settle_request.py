@@ -34,7 +34,7 @@ async def authorize_alone(
 
     The stored answer opens only with its Idempotency-Key, and is deleted after its 24 hours.
 
-    Raises: the errors of `authorize` and `read_quote`, KeyReused, KeyInProgress, ApprovalRequired, AnswerUnreadable.
+    Raises: the errors of `authorize` and `read_quote`, KeyReused, KeyInProgress, ApprovalRequired, StoredAnswerUnreadable.
     """
     order, request = answer.order, answer.request
 

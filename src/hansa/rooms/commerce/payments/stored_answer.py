@@ -4,18 +4,17 @@ An authorization that gathered with transfers keeps the receipt of its order, wi
 itself keeps the whole answer, sealed.
 """
 
-from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from hansa.foundation.plumbing.keys.seal import BadSeal, Seal
+from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.sealed_answers import opened_answer, sealed_answer
 from hansa.rooms import ledger
 
 from .authorize import AuthorizeOrder
-from .errors import AnswerUnreadable
 from .extensions import AUTHORIZE
 from .schemas import AuthorizeOut
 
@@ -38,16 +37,16 @@ class AuthorizeAnswer:
     def sealed(self, kept: str) -> str:
         """Seal a stored answer under the key of the request."""
         assert self.request is not None, "an answer is kept under a key"
-        return b64encode(self.seal.close_under(self.request.key, kept.encode(), SEALED_FOR)).decode()
+        return sealed_answer(self.seal, self.request.key, kept, SEALED_FOR)
 
     def repeated(self, kept: str) -> str:
-        """Restore the first answer from its stored form. Raises: AnswerUnreadable."""
+        """Restore the first answer from its stored form. Raises: StoredAnswerUnreadable."""
         if not ledger.is_of_receipts(kept):
             return self._opened(kept)
         return self.repeated_receipt(ledger.stored_receipts(kept)[0])
 
     def repeated_receipt(self, receipt: ledger.Receipt) -> str:
-        """Restore the first answer, as `repeated` does, from the stored receipt. Raises: AnswerUnreadable."""
+        """Restore the first answer, as `repeated` does, from the stored receipt. Raises: StoredAnswerUnreadable."""
         written = AUTHORIZE.outcome_of(receipt)
         assert written.sealed is not None, "the token is kept with a receipt that is kept"
         secret, token_id = self._opened(written.sealed).split()
@@ -55,7 +54,4 @@ class AuthorizeAnswer:
 
     def _opened(self, sealed: str) -> str:
         assert self.request is not None, "an answer is kept under a key"
-        try:
-            return self.seal.open_under(self.request.key, b64decode(sealed), SEALED_FOR).decode()
-        except BadSeal:
-            raise AnswerUnreadable from None
+        return opened_answer(self.seal, self.request.key, sealed, SEALED_FOR)

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED, Agent, Developer
-from hansa.foundation.plumbing.web.idempotency import Transactions
 from hansa.rooms import agents, federation
 from hansa.rooms.operations.releases import register_release_of
 
@@ -36,76 +35,58 @@ class ForkRequest(msgspec.Struct, frozen=True):
     texts: dict[str, str]
 
 
-class _Undone(Exception):
-    """Result of a dry run, whose transaction is rolled back."""
-
-    def __init__(self, imported: Imported) -> None:
-        self.imported = imported
-        super().__init__()
-
-
 async def import_agent(
-    runtime: Runtime, db: Transactions, developer: Developer, bundle: JudgedBundle, site: str, *, is_dry: bool
+    tx: Tx, runtime: Runtime, developer: Developer, bundle: JudgedBundle, site: str
 ) -> Imported:
-    """Create an agent of a bundle for a developer; `is_dry`: find out what would be created.
-
-    Raises: BundleRefused, and as issue_bootstrap_token and create_agent.
-    """
+    """Create an agent of a bundle for a developer. Raises: BundleRefused, and as issue_bootstrap_token and create_agent."""
     content = content_of(bundle.content)
     is_suspended, organizations = IS_DEVELOPER_SUSPENDED.of(runtime), agents.ORGANIZATION_AGENTS.of(runtime)
-
-    async def imported(tx: Tx) -> Imported:
-        issued = await agents.issue_bootstrap_token(
-            tx,
-            developer,
-            agent_type_hint=None,
-            requested_by=None,
-            lifetime_seconds=runtime.settings.bootstrap_token_lifetime,
-            is_suspended=is_suspended,
-            organizations=organizations,
-        )
-        identity = agents.new_identity(runtime.settings, None)
-        asked = agents.Onboarding(
-            issued.token, identity, host=None, card=content.card, site=site, imported_from=bundle.origin
-        )
-        onboarded = await agents.create_agent(tx, asked, runtime.settings, is_suspended, organizations)
-        warnings = await _furnish(tx, runtime, identity.did, content)
-        made = Imported(
-            identity, onboarded, [*_warnings(content, runtime.settings.agent_rbac_default_roles), *warnings]
-        )
-        if is_dry:
-            raise _Undone(made)
-        return made
-
-    try:
-        return await db.transaction(imported)
-    except _Undone as undone:
-        return undone.imported
+    issued = await agents.issue_bootstrap_token(
+        tx,
+        developer,
+        agent_type_hint=None,
+        requested_by=None,
+        lifetime_seconds=runtime.settings.bootstrap_token_lifetime,
+        is_suspended=is_suspended,
+        organizations=organizations,
+    )
+    identity = agents.new_identity(runtime.settings, None)
+    asked = agents.Onboarding(
+        issued.token, identity, host=None, card=content.card, site=site, imported_from=bundle.origin
+    )
+    onboarded = await agents.create_agent(tx, asked, runtime.settings, is_suspended, organizations)
+    return await _imported(tx, runtime, identity, onboarded, content)
 
 
-async def fork_bundle(runtime: Runtime, db: Transactions, agent: Agent, asked: ForkRequest) -> Imported:
+async def fork_bundle(tx: Tx, runtime: Runtime, agent: Agent, asked: ForkRequest) -> Imported:
     """Create an agent of a stored bundle of the owner of the agent that asks. Raises: BundleUnknown, and as create_fork."""
+    owner = (await agents.ownerships_of(tx, [agent.did]))[agent.did]
+    stored = await store.find(tx, asked.bundle_id, owner)
+    if stored is None:
+        raise BundleUnknown
+    settings = runtime.settings
+    bundle = JudgedBundle(
+        {name: member for name, member in stored.document.items() if name != "signatures"},
+        federation.registry_id_of(settings.trust_domain, settings.registry_name),
+    )
+    content = content_of(bundle.content)
+    identity = agents.new_identity(settings, None)
+    fork = agents.Fork(identity, {**content.card, **asked.texts}, bundle.origin)
+    onboarded = await agents.create_fork(tx, agent.did, fork, settings)
+    return await _imported(tx, runtime, identity, onboarded, content)
 
-    async def forked(tx: Tx) -> Imported:
-        owner = (await agents.ownerships_of(tx, [agent.did]))[agent.did]
-        stored = await store.find(tx, asked.bundle_id, owner)
-        if stored is None:
-            raise BundleUnknown
-        settings = runtime.settings
-        bundle = JudgedBundle(
-            {name: member for name, member in stored.document.items() if name != "signatures"},
-            federation.registry_id_of(settings.trust_domain, settings.registry_name),
-        )
-        content = content_of(bundle.content)
-        identity = agents.new_identity(runtime.settings, None)
-        fork = agents.Fork(identity, {**content.card, **asked.texts}, bundle.origin)
-        onboarded = await agents.create_fork(tx, agent.did, fork, settings)
-        warnings = await _furnish(tx, runtime, identity.did, content)
-        return Imported(
-            identity, onboarded, [*_warnings(content, runtime.settings.agent_rbac_default_roles), *warnings]
-        )
 
-    return await db.transaction(forked)
+async def _imported(
+    tx: Tx,
+    runtime: Runtime,
+    identity: agents.NewIdentity,
+    onboarded: agents.Onboarded,
+    content: BundleContent,
+) -> Imported:
+    """Furnish a new agent with the rest of a bundle."""
+    warnings = await _furnish(tx, runtime, identity.did, content)
+    default_roles = runtime.settings.agent_rbac_default_roles
+    return Imported(identity, onboarded, [*_warnings(content, default_roles), *warnings])
 
 
 def content_of(document: dict[str, Any]) -> BundleContent:

@@ -1,6 +1,7 @@
-"""Bundles over HTTP. Import and fork take no Idempotency-Key: their answers hold secrets, which are not stored."""
+"""Bundles over HTTP. Answers to import and fork hold secrets: under an Idempotency-Key they are stored sealed."""
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, NoReturn
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -19,6 +20,7 @@ from hansa.foundation.plumbing.web.caller import (
 from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, KeyInProgress, KeyReused, once
 from hansa.foundation.plumbing.web.limits import client_site, limited
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable, once_sealed
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
     DeveloperSuspended,
@@ -37,6 +39,7 @@ from .exporting import export_agent
 from .importing import ForkRequest, Imported, fork_bundle, import_agent
 from .judging import judge_bundle
 from .pipelines import PIPELINES_OF_BUNDLE, PipelinesOfBundle
+from .records import JudgedBundle
 from .schemas import BundleForkIn, BundleImportIn, BundlePreviewOut, ExportOut, ImportedAgentOut
 
 router = APIRouter(tags=["agents"], route_class=GuardedRoute)
@@ -52,10 +55,14 @@ _CREATING = (
     catalogue.CardInvalid,
     catalogue.HumanReadableIdTaken,
     federation.DidClaimed,
+    StoredAnswerUnreadable,
+    KeyReused,
+    KeyInProgress,
     Invalid,
     BodyInvalid,
     TooManyRequests,
 )
+SEALED_FOR = "agent of a bundle"
 
 
 @router.post(
@@ -110,33 +117,79 @@ async def export_bundle(
 )
 @takes_cards
 async def import_bundle(
-    body: BundleImportIn, developer: Importer, db: catalogue.CardWrites, request: Request
+    body: BundleImportIn,
+    developer: Importer,
+    db: catalogue.CardWrites,
+    seal: Sealing,
+    request: Request,
+    *,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Create an agent of a bundle that this registry or a peer signed. With `dry_run` nothing is created: the answer is 200."""
     runtime = runtime_of(request)
     bundle = await judge_bundle(runtime, body.bundle)
     site = client_site(request)
-    made = await import_agent(runtime, db, developer, bundle, site, is_dry=body.dry_run)
     if body.dry_run:
-        preview = BundlePreviewOut(
-            agent_card_name=made.onboarded.card.name, imported_from=bundle.origin, warnings=made.warnings
-        )
-        return JSONResponse(preview.model_dump(mode="json"))
-    return JSONResponse(_answer(made).model_dump(mode="json"), status_code=201)
+        return await _previewed(db, bundle, lambda tx: import_agent(tx, runtime, developer, bundle, site))
+
+    async def imported(tx: Tx) -> ImportedAgentOut:
+        return _answer(await import_agent(tx, runtime, developer, bundle, site))
+
+    answer = await once_sealed(db, repeatable(developer, request, key, body), seal, SEALED_FOR, imported)
+    answer.status_code = 201
+    return answer
 
 
 @router.post(
     "/agents/bundles/{bundle_id}/fork",
+    response_model=ImportedAgentOut,
     dependencies=[Depends(limited(agents.CREATIONS))],
     responses=problems(*_CREATING, BundleUnknown, agents.SpawnQuotaReached, agents.ChildEnding),
 )
 async def fork_stored_bundle(
-    bundle_id: UUID, body: BundleForkIn, agent: Forker, db: catalogue.CardWrites, request: Request
-) -> ImportedAgentOut:
+    bundle_id: UUID,
+    body: BundleForkIn,
+    agent: Forker,
+    db: catalogue.CardWrites,
+    seal: Sealing,
+    *,
+    request: Request,
+    key: IdempotencyKey = None,
+) -> Response:
     """Create an agent of a stored bundle of the owner; it counts in the quotas of children."""
     texts = {"name": body.name, **({"description": body.description} if body.description else {})}
     asked = ForkRequest(bundle_id, texts)
-    return _answer(await fork_bundle(runtime_of(request), db, agent, asked))
+
+    async def forked(tx: Tx) -> ImportedAgentOut:
+        return _answer(await fork_bundle(tx, runtime_of(request), agent, asked))
+
+    return await once_sealed(db, repeatable(agent, request, key, body), seal, SEALED_FOR, forked)
+
+
+class _Undone(Exception):
+    """Result of a dry run, whose transaction is rolled back."""
+
+    def __init__(self, imported: Imported) -> None:
+        self.imported = imported
+        super().__init__()
+
+
+async def _previewed(
+    db: catalogue.CardWrites, bundle: JudgedBundle, importing: Callable[[Tx], Awaitable[Imported]]
+) -> Response:
+    """Carry out an import, and undo it."""
+
+    async def undone(tx: Tx) -> NoReturn:
+        raise _Undone(await importing(tx))
+
+    try:
+        await db.transaction(undone)
+    except _Undone as result:
+        made = result.imported
+    preview = BundlePreviewOut(
+        agent_card_name=made.onboarded.card.name, imported_from=bundle.origin, warnings=made.warnings
+    )
+    return JSONResponse(preview.model_dump(mode="json"))
 
 
 def _answer(made: Imported) -> ImportedAgentOut:
