@@ -62,6 +62,8 @@ def unpack(*packages: str) -> Unpacked:
     with alone():
         if not root.exists():
             UNPACKED.mkdir(parents=True, exist_ok=True)
+            # Accounts of servers read it, under any umask.
+            UNPACKED.chmod(0o755)
             with tempfile.TemporaryDirectory(dir=UNPACKED) as scratch:
                 _unpack(packages, Path(scratch))
                 (Path(scratch) / "root").rename(root)

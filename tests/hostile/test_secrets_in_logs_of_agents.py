@@ -15,8 +15,8 @@ SOURCE = Path(canaries.__file__).parents[2] / "src" / "hansa"
 MADE_OF_HEX = re.compile(
     r'new_hex\(\s*"([a-z0-9]+_(?:v1_)?)"|^\w*PREFIX = "([a-z0-9]+_(?:v1_)?)"', re.MULTILINE
 )
-NO_SECRETS = {"hcl_", "int_"}
-"""Ids of clients and intents."""
+NO_SECRETS = {"hcl_", "int_", "input_"}
+"""Ids of clients and intents, names of form fields."""
 # They have no form, one that other text has as well, or only within the frame of a PEM.
 FORMLESS = re.compile("^(password|seed of an app|backup code as it is compared|mailed token|certificate key)")
 

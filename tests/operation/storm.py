@@ -182,7 +182,8 @@ class Storm:
         asked = self._history.ask(key, kind, request)
         try:
             read = await response
-        except httpx2.TransportError as error:
+        # anyio raises AttributeError where the server resets a connection that it has just accepted.
+        except (httpx2.TransportError, AttributeError) as error:
             unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
             self._history.lose(asked, was_sent=not unsent)
             raise NoAnswer from error

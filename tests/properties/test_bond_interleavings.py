@@ -64,7 +64,7 @@ async def test_however_two_acts_meet_the_bond_is_in_one_state_and_is_one_hold(
                 case "deposit":
                     return await deposit(tx, bob.did, units(100), policy, book)
                 case "release":
-                    return await begin_release(tx, bob.did, policy)
+                    return await begin_release(tx, bob.did, settings)
                 case "unlock":
                     return await unlock(tx, bob.did, book)
                 case _:

@@ -22,6 +22,7 @@ SENTENCES: Mapping[str, str] = {
     "AgentSecretRotated": "{did} has a new client secret",
     "AgentStatusChanged": "{did} is {status}, after {previous_status}",
     "AgentSuspended": "{did} was suspended",
+    "AgentVersionActivated": "{did} runs version {version}",
     "BondDeposited": "{did} deposited {amount} as its bond",
     "BondReleaseStarted": "{did} began to release its bond of {amount}",
     "BondReleased": "The bond of {did}, {amount}, is liquid again",
