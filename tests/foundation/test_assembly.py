@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import chain
 
 import pytest
 from fastapi import APIRouter
@@ -39,6 +40,15 @@ def test_a_slot_that_no_room_fills_stops_the_start_by_its_name():
 def test_a_slot_that_two_rooms_fill_stops_the_start_by_its_name():
     error = trouble_with(SHOP, BAKERY, MILL)
     assert error == "slot 'shop: prices' is filled by bakery and mill; one room may fill it"
+
+
+def test_a_slot_that_joins_has_the_fillings_of_all_its_rooms_the_lowest_room_first():
+    wares: Slot[tuple[str, ...]] = Slot("shop: wares", joined=lambda found: tuple(chain(*found)))
+    mill = Room("mill", fills=(wares.filled_with(("flour",)),))
+    bakery = Room("bakery", fills=(wares.filled_with(("bread", "cake")),))
+    assembly = Assembly([Room("shop", offers=(wares,)), mill, bakery])
+    assert assembly.slots()._values[wares] == ("flour", "bread", "cake")
+    assert trouble_with(Room("shop", offers=(wares,))) == "slot 'shop: wares' is filled by no room"
 
 
 def test_a_slot_that_no_room_offers_stops_the_start_by_its_name():

@@ -137,7 +137,7 @@ def _misfits_of_slots(rooms: Sequence[Room]) -> Iterator[str]:
             yield f"slot {slot.name!r} is filled by {' and '.join(fillers)} and offered by no room"
         elif not fillers:
             yield f"slot {slot.name!r} is filled by no room"
-        elif len(fillers) > 1:
+        elif len(fillers) > 1 and slot.joined is None:
             yield f"slot {slot.name!r} is filled by {' and '.join(fillers)}; one room may fill it"
 
 

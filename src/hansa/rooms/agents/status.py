@@ -31,7 +31,17 @@ Reinstated = Literal["reinstated", "already", "revoked", "not_found"]
 Revoked = Literal["revoked", "already", "not_found"]
 Revoker = Literal["agent", "owner", "administrator", "account_deletion", "spawn_end"]
 RequireUnbound: TypeAlias = Callable[[Tx, str], Awaitable[None]]
-REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent")
+
+
+def _of_all_rooms(found: Sequence[RequireUnbound]) -> RequireUnbound:
+    async def require_unbound(tx: Tx, did: str) -> None:
+        for of_room in found:
+            await of_room(tx, did)
+
+    return require_unbound
+
+
+REQUIRE_UNBOUND: Slot[RequireUnbound] = Slot("agents: nothing binds an agent", joined=_of_all_rooms)
 """Raises Conflict when an agreement binds the agent of that DID, which the caller has locked."""
 
 

@@ -1,6 +1,7 @@
 """Found, describe and delete an organization. Its treasury is opened and closed in the same commit."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -11,7 +12,8 @@ from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.storage.joined_reads import read_together
+from hansa.foundation.plumbing.storage.joined_reads import read_each, read_together
+from hansa.foundation.plumbing.storage.joined_reads import reading as reading_of
 from hansa.foundation.plumbing.web.caller import Developer
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, catalogue, journal, ledger, people
@@ -90,7 +92,18 @@ async def describe(
 
 
 Blockers: TypeAlias = Callable[[Tx, Organization], Awaitable[list[dict[str, Any]]]]
-BLOCKERS_ABOVE: Slot[Blockers] = Slot("organizations: what keeps an organization from its end")
+
+
+def _of_all_rooms(found: Sequence[Blockers]) -> Blockers:
+    async def blockers(tx: Tx, organization: Organization) -> list[dict[str, Any]]:
+        return list(chain(*await read_each(tx, [reading_of(of_room, organization) for of_room in found])))
+
+    return blockers
+
+
+BLOCKERS_ABOVE: Slot[Blockers] = Slot(
+    "organizations: what keeps an organization from its end", joined=_of_all_rooms
+)
 
 
 async def delete(tx: Tx, developer: Developer, key: str, runtime: Runtime) -> None:

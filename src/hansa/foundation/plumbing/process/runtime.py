@@ -5,10 +5,11 @@ A `Slot` is a place for one value in each process:
 - A lower room that needs something of a room above offers a slot with a type; the room above fills it in its descriptor.
 - An object that lives as long as the process (a batch, a cache, an index) is a slot with `build`. It is built when it is
   first used, and no room offers or fills it.
+- Several rooms fill a slot with `joined`, which makes one value of their fillings, the lowest room first.
 - A missing or doubled filling stops the start (`assembled.py`), so the value of an offered slot can always be read.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
@@ -37,6 +38,8 @@ class Slot(msgspec.Struct, Generic[T], frozen=True, eq=False):
     name: str
     build: "Callable[[Runtime], T] | None" = None
     """Makes the value of each process at its first use; without it a room above fills the slot."""
+    joined: Callable[[Sequence[T]], T] | None = None
+    """Makes one value of the fillings of several rooms; without it one room fills the slot."""
 
     def filled_with(self, value: T) -> "Filling":
         """Value of a room for the slot, the same in every process."""
@@ -67,7 +70,12 @@ class Slots:
     """The values of one process."""
 
     def __init__(self, fillings: Iterable[Filling] = ()) -> None:
-        self._values: dict[Slot[Any], Any] = {filling.slot: filling.value for filling in fillings}
+        found: dict[Slot[Any], list[Any]] = {}
+        for filling in fillings:
+            found.setdefault(filling.slot, []).append(filling.value)
+        self._values: dict[Slot[Any], Any] = {
+            slot: slot.joined(values) if slot.joined else values[-1] for slot, values in found.items()
+        }
         self.parameters: dict[object, dict[str, Any]] = {}
         """The parameters that a direct route finds in the process alone, by the route: found once."""
 

@@ -1,6 +1,7 @@
 """Kinds of requests. Rooms above register theirs in the slot `REQUEST_KINDS`; what they have in common is in `acts.py`."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -41,7 +42,9 @@ async def demands_of_control(
 
 
 OWN_KINDS: Slot[tuple[RequestKind, ...]] = Slot("organizations: kinds of requests")
-REQUEST_KINDS: Slot[tuple[RequestKind, ...]] = Slot("organizations: kinds of requests of rooms above")
+REQUEST_KINDS: Slot[tuple[RequestKind, ...]] = Slot(
+    "organizations: kinds of requests of rooms above", joined=lambda kinds: tuple(chain(*kinds))
+)
 
 
 def kinds_of(runtime: Runtime) -> Mapping[str, RequestKind]:
