@@ -58,8 +58,9 @@ class Model:
                 credit, amount = debit, hold.freed(self.minute, when_due=named.get("due"))
             else:
                 credit = None if named.get("destroyed") else credit or hold.payee
-                fee = hold.fee_of_capture(amount, self.minute)
-                rest = hold.left - amount - fee if named.get("final") else 0
+                of_hold = hold.fee_of_capture(amount, self.minute)
+                fee, of_hold = (fee, 0) if mode == "inside" else (of_hold, of_hold)
+                rest = hold.left - amount - of_hold if named.get("final") else 0
         if cross:
             body = (debit if cross["direction"] == "out" else credit, amount, cross.get("fee", 0))
             if self.crossings.is_repeated(cross, body):
@@ -96,5 +97,5 @@ class Model:
         if "hold" in more:
             self.holds.append(Hold(debit, more["hold"]["payee"], amount, fee, order["expires"], left=out))
         elif hold:
-            hold.take(out, (amount, fee) if "capture" in more else None)
+            hold.take(out, (amount, of_hold) if "capture" in more else None)
         return "posted"

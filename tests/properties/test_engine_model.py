@@ -235,6 +235,9 @@ class History:
                 "capture": {"id": hold, "final": self.chance.random() < 0.3},
             },
         }
+        if self.chance.random() < 0.2 and taken > 2:
+            fee = {"tx_type": "trade", "typed": False, "fee": "inside", "fixed_fee": self.chance.randrange(3)}
+            capture["more"] |= fee
         slash = {
             "debit": None,
             "credit": None,

@@ -41,6 +41,12 @@ SENTENCES: Mapping[str, str] = {
     "FederationLicenseRevoked": "The licence of {trust_domain} was revoked",
     "FederationLicenseSuspended": "The licence of {trust_domain} was suspended",
     "LedgerBalanceChanged": "Accounts changed with transaction {tx_id}",
+    "LaunchClosed": "The launch of {ref} ended: {sold} points were sold at {price}",
+    "ListingApproved": "The listing {ref} of {treasury_did} was approved",
+    "ListingDelisted": "The listing {ref} was delisted: {reason}",
+    "ListingExpired": "The term of the listing {ref} ended",
+    "ListingHalted": "Trade of {ref} was halted: {reason}",
+    "ListingResumed": "Trade of {ref} goes on: {reason}",
     "OrganizationAgentMoved": "{did} has another owner",
     "OrganizationCreated": "The organization {slug} was created with the treasury {treasury_did}",
     "PeerRegistryDeactivated": "{registry_name} is no peer any more",
@@ -108,9 +114,11 @@ MOVEMENTS: Mapping[str, str] = {
     "grant": "{account} received {amount} from the registry",
     "hold": "{account} set {amount} aside",
     "in": "{account} received {amount} from another registry",
+    "launch": "{account} took part in a launch of points with {amount}",
     "out": "{account} sent {amount} to another registry",
     "release": "{amount} that {account} had set aside are liquid again",
     "return": "{amount} came back to {account} from another registry",
+    "trade": "{account} took part in a trade of points with {amount}",
 }
 """Transactions of which the ledger alone records an event, by their type."""
 ENTRIES_OF_THE_LEDGER = ("LedgerBalanceChanged", "ProjectionSnapshot", "TransactionFeeCollected")

@@ -53,6 +53,10 @@ TRANSACTION_TYPES = (
     "in",
     "return",
     "swap",
+    "trade",
+    "launch",
+    "levy",
+    "distribution",
 )
 
 begin(postings_total, TRANSACTION_TYPES)

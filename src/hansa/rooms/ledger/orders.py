@@ -237,6 +237,23 @@ def final_capture(
     return Order(None, payee, amount, memo, more=terms)
 
 
+def sale(
+    hold_id: int,
+    amount: Minor,
+    fee: Minor,
+    *,
+    payee: str,
+    tx_type: Literal["launch", "trade"],
+    final: bool = False,
+    active: int = DEBIT | CREDIT,
+) -> Order:
+    """From a hold to a seller of points, who pays the fee of the amount."""
+    terms = Terms(
+        tx_type=tx_type, fee="inside", fixed_fee=fee, active=active, capture=Capture(hold_id, final=final)
+    )
+    return Order(None, payee, amount, more=terms)
+
+
 def slash(hold_id: int, amount: Minor, ref: str) -> Order:
     """A part of a hold ceases to be, with its part of the held fee; `ref` is used once."""
     terms = Terms(tx_type="destroy", active=NOBODY, ref=ref, capture=Capture(hold_id, destroyed=True))

@@ -42,6 +42,8 @@ SELECT count(*) FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.
 JOIN ledger_transaction t ON t.id = p.tx_id AND t.payer_id = a.id AND t.fee > 0
   -- The payer of a capture pays out of escrow; a final one has a liquid side as well.
   AND (p.bucket = 'escrow') = (t.tx_type = 'capture')
+  -- A fee of points lies inside the amount.
+  AND t.tx_type NOT IN ('launch', 'trade')
 WHERE a.did = $1 AND a.kind = 'agent'
 """
 
@@ -57,7 +59,9 @@ _COUNT_UNTYPED = """
 SELECT count(*) FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.tx_id
 WHERE p.account_id = (SELECT id FROM ledger_account WHERE did = $1)
   AND (p.bucket = 'escrow' AND t.tx_type IN ('hold', 'release', 'expire')
-    OR p.bucket <> 'escrow' AND t.tx_type IN ('out', 'in', 'return'))
+    OR p.bucket <> 'escrow' AND t.tx_type IN ('out', 'in', 'return', 'levy', 'distribution')
+    OR t.tx_type IN ('launch', 'trade')
+      AND (p.bucket = 'escrow') = (t.hold_id IS NOT NULL AND t.payer_id = p.account_id))
 """
 
 _BALANCES = """

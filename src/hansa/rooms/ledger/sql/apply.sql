@@ -26,8 +26,8 @@
 --   typed  whether TokensTransferred is recorded
 --   counterparty_frame  the other registry
 --   hold  {owner_kind, owner_id, payee, expires_at}: open a hold of `debit`, for `payee` unless its capture names one
---   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee; `final` frees the
---     rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
+--   capture  {id, final, destroyed}: pay `amount` of a hold to `credit`, with its part of the held fee, or with the fee
+--     `inside`, which `credit` pays of the amount; `final` frees the rest; `destroyed` pays nobody: the amount ceases to be, and tx_type is `destroy`
 --   release  {id, due}: free what remains of a hold; with `due` only when it has expired and is not frozen
 --   crossing  {step, direction, transfer_id, transit, counterparty, fee, net_in_limit, supply_max, treasury, unclaimed, leg,
 --     again}: a step (reserve, commit, abort) of what crosses to (`out`) or from (`in`) another registry; `transit` is the

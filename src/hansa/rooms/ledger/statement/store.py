@@ -12,8 +12,9 @@ _MATCHING = """
 FROM ledger_account own
 JOIN ledger_posting p ON p.account_id = own.id
 JOIN ledger_transaction t ON t.id = p.tx_id
-  -- One line for each transaction: its liquid side, or of a capture that of escrow.
-  AND p.bucket = CASE WHEN t.tx_type = 'capture' AND t.payer_id = own.id THEN 'escrow' ELSE 'liquid' END
+  -- One line for each transaction: its liquid side, or of a payment from a hold that of escrow.
+  AND p.bucket = CASE WHEN t.tx_type IN ('capture', 'launch', 'trade') AND t.hold_id IS NOT NULL AND t.payer_id = own.id
+    THEN 'escrow' ELSE 'liquid' END
 LEFT JOIN ledger_account other
   ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
 -- Units that crossed: the other party is an agent of another registry.
@@ -34,7 +35,10 @@ _LINES = f"""
 SELECT t.id AS tx_id, t.tx_type, CASE WHEN p.delta < 0 THEN 'sent' ELSE 'received' END AS direction,
   CASE WHEN crossed.transit_id IS NULL THEN other.did ELSE crossed.counterparty END AS counterparty,
   CASE WHEN crossed.transit_id IS NOT NULL THEN transit.did END AS transit,
-  t.amount - CASE t.tx_type WHEN 'in' THEN t.fee ELSE 0 END AS amount, CASE WHEN t.payer_id = own.id THEN t.fee ELSE 0 END AS fee,
+  -- The payee pays a fee that lies inside the amount.
+  t.amount - CASE WHEN t.tx_type = 'in' OR t.tx_type IN ('launch', 'trade') AND t.payee_id = own.id THEN t.fee ELSE 0 END
+    AS amount,
+  CASE WHEN t.payer_id = own.id AND t.tx_type NOT IN ('launch', 'trade') THEN t.fee ELSE 0 END AS fee,
   CASE p.bucket WHEN 'liquid' THEN p.balance_after ELSE coalesce((
     SELECT l.balance_after FROM ledger_posting l
     WHERE l.account_id = own.id AND l.tx_id <= p.tx_id AND l.bucket = 'liquid' ORDER BY l.tx_id DESC LIMIT 1), 0)

@@ -22,7 +22,10 @@ BEGIN
       refusal := 'hold_exceeded';
       balances[i] := hold_amounts[h] - hold_captured[h];
     ELSE
-      price := ledger_held_fee(hold_captured[h] + amount, hold_amounts[h], hold_fees[h]) - hold_fee_captured[h];
+      -- A fee inside the amount is the payee's: the held fee stays in the hold.
+      IF fee_mode <> 'inside' THEN
+        price := ledger_held_fee(hold_captured[h] + amount, hold_amounts[h], hold_fees[h]) - hold_fee_captured[h];
+      END IF;
       IF (named ->> 'final')::boolean THEN
         left_over := hold_left[h] - amount - price;
       END IF;

@@ -7,8 +7,12 @@ BEGIN
       hold_endings[h] := CASE WHEN (named ->> 'due')::boolean THEN 'expired' ELSE 'released' END;
     ELSE
       hold_captured[h] := hold_captured[h] + amount;
-      hold_fee_captured[h] := hold_fee_captured[h] + price;
-      hold_left[h] := hold_left[h] - amount - price - left_over;
+      IF fee_mode = 'inside' THEN
+        hold_left[h] := hold_left[h] - amount - left_over;
+      ELSE
+        hold_fee_captured[h] := hold_fee_captured[h] + price;
+        hold_left[h] := hold_left[h] - amount - price - left_over;
+      END IF;
       IF hold_left[h] = 0 THEN
         hold_endings[h] := 'captured';
       END IF;
