@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.exchange import Market, market
 from tests.founded import FoundedRegistries, RegistriesOfATest
 from tests.operation.conftest import founded_data
 from tests.registry import DatabaseFarm, StartRegistry, TestAgent, TestRegistry
@@ -22,6 +23,21 @@ async def registry_of_file(
     """A file shares it under the name that its tests use, `registry`."""
     registries = RegistriesOfATest(database_farm, founded_registries, tmp_path_factory.mktemp("registry"))
     yield await registries.start(rate_limit_reads="off")
+    await registries.end()
+
+
+@pytest.fixture(scope="module")
+async def market_of_file(
+    database_farm: DatabaseFarm,
+    founded_registries: FoundedRegistries,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Market]:
+    """A registry whose exchange is on; each test has listings of its own."""
+    registries = RegistriesOfATest(database_farm, founded_registries, tmp_path_factory.mktemp("market"))
+    registry = await registries.start(
+        rate_limit_reads="off", exchange_enabled=True, genesis_grants_per_hour=1000
+    )
+    yield await market(registry)
     await registries.end()
 
 

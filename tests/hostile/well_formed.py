@@ -27,6 +27,7 @@ from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT
 from tests.hostile import (
+    exchange_requests,
     federation_requests,
     governance_requests,
     organization_requests,
@@ -59,6 +60,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "security_contact": "mailto:security@registry.example",
     "federation_base_url": "https://registry.example.com:8443",
     "relay_cards": True,
+    "exchange_enabled": True,
     "agent_rbac_default_roles": ",".join(ROLES),
 }
 
@@ -184,8 +186,8 @@ async def well_formed(operation: str, stage: Stage) -> WellFormed:
     for template, value in _places(stage, operation).items():
         path = path.replace(template, value)
     assert "{" not in path, f"{operation} needs a well-formed request here"
-    if operation in _BEFORE_A_FORM:
-        await _BEFORE_A_FORM[operation](stage)
+    if operation in _BEFORE:
+        await _BEFORE[operation](stage)
     if operation in _FORMS:
         filled = await _FORMS[operation](stage)
         headers = headers_of_a_page(stage.registry)
@@ -695,6 +697,7 @@ async def _child_to_end(stage: Stage) -> str:
 
 _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **work_order_requests.MADE_ANEW,
+    **exchange_requests.MADE_ANEW,
     **governance_requests.MADE_ANEW,
     **organization_requests.MADE_ANEW,
     **pipeline_requests.MADE_ANEW,
@@ -790,7 +793,8 @@ async def _withdraw_proposals(stage: Stage) -> None:
     )
 
 
-_BEFORE_A_FORM: dict[str, Callable[[Stage], Awaitable[None]]] = {
+_BEFORE: dict[str, Callable[[Stage], Awaitable[None]]] = {
+    **exchange_requests.BEFORE,
     "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
     "POST /account/agents/{did}/contracts": _withdraw_proposals,
     "POST /administration/licences/genesis": _forget_licences,
@@ -1427,6 +1431,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
             work_order_requests.BODIES,
             pipeline_requests.BODIES,
             governance_requests.BODIES,
+            exchange_requests.BODIES,
         )
         for operation, make in bodies.items()
     },

@@ -45,6 +45,7 @@ _.aggregate_type
 _.agora_card_version
 _.alg
 _.alive
+_.allocated
 _.allowed_currencies
 _.allowlist
 _.amount
@@ -68,6 +69,7 @@ _.approvals_needed
 _.approved_at
 _.apy_percent
 _.arguments
+_.arrears
 _.artifacts
 _.as_
 _.as_of
@@ -194,6 +196,7 @@ _.client_id_metadata_document_supported
 _.client_name
 _.client_secret
 _.closed_at
+_.closes_at
 _.code
 _.code_challenge_methods_supported
 _.code_prefix
@@ -341,6 +344,7 @@ _.error_message
 _.error_reason
 _.errors
 _.escrow
+_.escrow_amount
 _.escrow_balance
 _.eta_seconds
 _.etag
@@ -376,6 +380,7 @@ _.federation
 _.federation_base_url
 _.fee
 _.fee_amount
+_.fee_bps
 _.fee_collector_address
 _.fee_currency
 _.fee_pct
@@ -463,6 +468,7 @@ _.informations
 _.initial_funding_status
 _.initiator
 _.input
+_.insider_points
 _.instance
 _.intent
 _.interactions
@@ -526,6 +532,7 @@ _.last_active_at
 _.last_cycle
 _.last_error
 _.last_interaction_at
+_.last_price
 _.last_pull_attempt_at
 _.last_pull_status
 _.last_reward_claim
@@ -556,6 +563,7 @@ _.liquid
 _.liquid_balance
 _.list
 _.listing
+_.listings
 _.live_from
 _.liveness
 _.liveness_interval_seconds
@@ -601,6 +609,7 @@ _.min_amount_out
 _.min_count
 _.min_interactions
 _.min_items
+_.min_raise
 _.minimum
 _.minimum_stake
 _.ml_dsa_44_key
@@ -646,10 +655,12 @@ _.on_failure
 _.open
 _.open_until
 _.opened_at
+_.opens_at
 _.operation
 _.operations
 _.operator
 _.order_by
+_.order_id
 _.organization
 _.organization_id
 _.origin
@@ -699,6 +710,7 @@ _.peers
 _.per_call
 _.per_day
 _.per_day_max
+_.per_owner_max
 _.per_tx_max
 _.per_user
 _.period
@@ -737,6 +749,7 @@ _.proposal
 _.proposal_id
 _.proposed
 _.proposer_did
+_.prospectus
 _.protected
 _.protocol
 _.protocol_type
@@ -752,6 +765,7 @@ _.pull_failures
 _.pulled
 _.q
 _.qr_svg
+_.qty
 _.quarantine_reason
 _.quarantined_at
 _.query
@@ -844,6 +858,7 @@ _.retired_at_id
 _.retired_at_size
 _.retry_at
 _.returned
+_.revenue_bps
 _.review_by
 _.review_days
 _.revision
@@ -941,6 +956,7 @@ _.snapshot_at
 _.soft
 _.soft_reinstate
 _.soft_suspend
+_.sold
 _.solvency_card_version
 _.sort
 _.sort_order
@@ -1010,9 +1026,12 @@ _.team_ids
 _.teams
 _.tee_type
 _.teg
+_.term_months
 _.terms
+_.terms_sha256
 _.text
 _.thresholds
+_.tick
 _.ticket
 _.tier
 _.tiers

@@ -22,6 +22,7 @@ ROOMS = (
     "reputation",
     "pipelines",
     "treasury",
+    "exchange",
     "governance",
     "spawn",
     "commerce",

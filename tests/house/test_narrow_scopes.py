@@ -68,9 +68,24 @@ DECIDED = {
 
 # What the scope of an area may lead to is what the area is about.
 AREAS = {
-    "admin_enforcement": {"agents_", "commerce_", "enforcement_", "federation_", "ledger_", "organizations_"},
+    "admin_enforcement": {
+        "agents_",
+        "commerce_",
+        "enforcement_",
+        "exchange_listing",
+        "federation_",
+        "ledger_",
+        "organizations_",
+    },
     "admin_federation": {"federation_"},
-    "admin_platform": {"auditor_key", "federation_", "governance_", "journal_", "plumbing_parameter"},
+    "admin_platform": {
+        "auditor_key",
+        "exchange_",
+        "federation_",
+        "governance_",
+        "journal_",
+        "plumbing_parameter",
+    },
     "admin_support": {"organizations_", "people_invite"},
     "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
 }

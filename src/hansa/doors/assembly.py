@@ -8,6 +8,7 @@ from hansa.rooms import (
     catalogue,
     commerce,
     enforcement,
+    exchange,
     federation,
     governance,
     journal,
@@ -42,6 +43,7 @@ ASSEMBLY = Assembly(
         treasury.ROOM,
         reputation.ROOM,
         governance.ROOM,
+        exchange.ROOM,
         notifications.ROOM,
         auditor.ROOM,
     )

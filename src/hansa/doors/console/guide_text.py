@@ -42,6 +42,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "bridge",
             "staking",
             "governance",
+            "exchange",
         ),
     ),
     ("Work and reputation", ("contracts", "disputes", "grades", "bonds")),

@@ -48,6 +48,15 @@ from hansa.foundation.events.enforcement import (
     DeveloperReinstated,
     DeveloperSuspended,
 )
+from hansa.foundation.events.exchange import (
+    LaunchClosed,
+    ListingApproved,
+    ListingDelisted,
+    ListingEvent,
+    ListingExpired,
+    ListingHalted,
+    ListingResumed,
+)
 from hansa.foundation.events.federation import (
     FederationLicenseIssued,
     FederationLicenseReinstated,
@@ -182,7 +191,14 @@ __all__ = [
     "FederationLicenseSuspended",
     "GovernanceEvent",
     "HeldBalance",
+    "LaunchClosed",
     "LedgerBalanceChanged",
+    "ListingApproved",
+    "ListingDelisted",
+    "ListingEvent",
+    "ListingExpired",
+    "ListingHalted",
+    "ListingResumed",
     "OrganizationAgentMoved",
     "OrganizationCreated",
     "OrganizationMemberInvited",

@@ -30,7 +30,9 @@ class Routes(msgspec.Struct, frozen=True):
     at_root: bool = False
 
 
-BlockerKind: TypeAlias = Literal["balance", "stake", "bond", "contracts", "disputes", "organization"]
+BlockerKind: TypeAlias = Literal[
+    "balance", "stake", "bond", "contracts", "disputes", "points", "organization"
+]
 
 
 class Blocker(msgspec.Struct, frozen=True):

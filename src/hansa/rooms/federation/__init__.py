@@ -104,13 +104,16 @@ from hansa.rooms.federation.invitations import (
 )
 from hansa.rooms.federation.jurisdiction import (
     ATTESTED_CONTRACT,
+    ActParked,
     AttestedContract,
     AuthorizationEvidenceIn,
+    AuthorizationsUnreadable,
     EvidenceRefused,
     ReadAttestedContract,
     RegulatoryAuthorizationIn,
     declared_profile,
     live_authorizations,
+    require_cleared,
 )
 from hansa.rooms.federation.jurisdiction import Authorization as RegulatoryAuthorization
 from hansa.rooms.federation.licences import (
@@ -251,9 +254,11 @@ __all__ = [
     "SYNC_PEER",
     "AcceptIn",
     "AcceptedOut",
+    "ActParked",
     "AgentBlocked",
     "AttestedContract",
     "AuthorizationEvidenceIn",
+    "AuthorizationsUnreadable",
     "AutoSlash",
     "CardCheck",
     "CardEditor",
@@ -412,6 +417,7 @@ __all__ = [
     "remove_peer",
     "replace_sealed_key",
     "replace_sealed_licensing_key",
+    "require_cleared",
     "require_confirmed",
     "require_may_cross",
     "require_not_blocked",

@@ -29,7 +29,14 @@ from hansa.rooms.organizations.membership_facts import (
     OwnOrganization,
     own_organizations_in,
 )
-from hansa.rooms.organizations.reading import held, lock, names_of, own_organizations, profile_of
+from hansa.rooms.organizations.reading import (
+    held,
+    lock,
+    names_of,
+    own_organizations,
+    profile_of,
+    require_active,
+)
 from hansa.rooms.organizations.reading import locked as lock_as_member
 from hansa.rooms.organizations.records import (
     NOTHING,
@@ -149,6 +156,7 @@ __all__ = [
     "replace_tiers",
     "request_in",
     "requests_in",
+    "require_active",
     "require_role",
     "require_room",
     "require_team",

@@ -1,4 +1,10 @@
-from hansa.rooms.transfers.asking import APPROVAL_NEEDED, SpendApproval, approval_answer, one_approval
+from hansa.rooms.transfers.asking import (
+    APPROVAL_NEEDED,
+    CapabilityToken,
+    SpendApproval,
+    approval_answer,
+    one_approval,
+)
 from hansa.rooms.transfers.bridge import (
     BRIDGE_OUTBOX,
     AgentHoldsWrapped,
@@ -105,6 +111,7 @@ __all__ = [
     "AgentHoldsWrapped",
     "ApprovalRequired",
     "BridgeSaga",
+    "CapabilityToken",
     "Corridor",
     "CrossingDecision",
     "CrossingPayment",

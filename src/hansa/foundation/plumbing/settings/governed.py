@@ -38,6 +38,7 @@ GOVERNED: Mapping[str, Bounds] = {
     "dispute_evidence_hours": Bounds("integer", 24, 720),
     "dispute_ruling_days": Bounds("integer", 7, 90),
     "dispute_window_hours": Bounds("integer", 24, 720),
+    "exchange_fee_bps": Bounds("integer", 0, 200),
     "fee_base_rate_percent": Bounds("decimal", "0", FEE_BASE_MOST),
     "fee_max_rate_percent": Bounds("decimal", "0", FEE_MAX_MOST),
     "mark_min_fee": Bounds("decimal", "0.001", "1"),

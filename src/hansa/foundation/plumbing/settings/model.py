@@ -149,6 +149,8 @@ class Settings(FederationSettings, BaseSettings):
     governance_quorum_percent: int = Field(default=20, ge=1, le=100)
     governance_execution: Literal["advisory", "binding"] = "advisory"
     governance_delay_hours: int = Field(default=48, ge=1, le=720)
+    exchange_enabled: bool = False
+    exchange_fee_bps: int = Field(default=50, ge=0, le=200)
     # Setting of the operator contract, without effect until attestations with proofs exist.
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"

@@ -41,7 +41,7 @@ LAYERS = (
     {"commerce"},
     {"spawn"},
     {"pipelines", "reputation", "treasury"},
-    {"governance"},
+    {"exchange", "governance"},
     {"auditor", "notifications"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""

@@ -1,8 +1,14 @@
 """Jurisdiction: the acts that the operator declares regulated by its law, and the authorizations recorded for it."""
 
 from .contracts import ATTESTED_CONTRACT, AttestedContract, ReadAttestedContract
-from .errors import AuthorizationUnknown, EvidenceRefused, TooManyAuthorizations
-from .gate import compliance_block, declared_profile
+from .errors import (
+    ActParked,
+    AuthorizationsUnreadable,
+    AuthorizationUnknown,
+    EvidenceRefused,
+    TooManyAuthorizations,
+)
+from .gate import compliance_block, declared_profile, require_cleared
 from .recording import live_authorizations, record_authorization, withdraw_authorization
 from .records import Authorization
 from .routes import jurisdiction_router
@@ -10,10 +16,12 @@ from .schemas import AuthorizationEvidenceIn, RegulatoryAuthorizationIn, Regulat
 
 __all__ = [
     "ATTESTED_CONTRACT",
+    "ActParked",
     "AttestedContract",
     "Authorization",
     "AuthorizationEvidenceIn",
     "AuthorizationUnknown",
+    "AuthorizationsUnreadable",
     "EvidenceRefused",
     "ReadAttestedContract",
     "RegulatoryAuthorizationIn",
@@ -24,5 +32,6 @@ __all__ = [
     "jurisdiction_router",
     "live_authorizations",
     "record_authorization",
+    "require_cleared",
     "withdraw_authorization",
 ]

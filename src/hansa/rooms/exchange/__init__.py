@@ -1,0 +1,5 @@
+"""Exchange: organizations sell points, rights to a share of their revenue for a term."""
+
+from hansa.rooms.exchange.descriptor import ROOM
+
+__all__ = ["ROOM"]

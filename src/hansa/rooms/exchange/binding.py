@@ -1,0 +1,37 @@
+"""Points and subscriptions bind their agent, and a listing its organization, until they end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hansa.foundation.plumbing.room import AccountEnd, Blocker
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.rooms import organizations
+
+from . import store
+from .launches import AgentHoldsPoints
+
+POINTS = "Sell, transfer or give up its points, or wait for the end of their term."
+
+
+async def require_unbound(tx: Tx, did: str) -> None:
+    """Require that neither points nor a subscription bind the agent, which the caller has locked. Raises: AgentHoldsPoints."""
+    if did in await store.binding(tx, [did]):
+        raise AgentHoldsPoints
+
+
+async def blockers_of(tx: Tx, organization: organizations.Organization) -> list[dict[str, Any]]:
+    """The live listing that keeps an organization from its end; a draft does not."""
+    listing = await store.live_of(tx, organization.id)
+    if listing is None or listing.status == "DRAFT":
+        return []
+    detail = "Withdraw its listing from review, or wait until the listing has ended."
+    did = organization.treasury_did
+    return [{"kind": "listing", "agent_did": did, "amount": "1", "detail": detail}]
+
+
+async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
+    bound = await store.binding(tx, list(agents_of_developer))
+    return [Blocker("points", did, str(points), POINTS) for did, points in bound.items()]
+
+
+ACCOUNT_END_OF_POINTS = AccountEnd(_blockers)

@@ -1,0 +1,32 @@
+"""Descriptor of the exchange room for the process."""
+
+from hansa.foundation.plumbing.room import Room, Routes
+from hansa.rooms import agents, organizations
+
+from .admin_routes import admin_router
+from .binding import ACCOUNT_END_OF_POINTS, blockers_of, require_unbound
+from .drafting import LISTING
+from .expiring import EXPIRE_LISTINGS
+from .launches import (
+    CANCEL_SUBSCRIPTIONS,
+    CLOSE_LAUNCHES,
+    OPEN_LAUNCHES,
+    SETTLE_LAUNCHES,
+    SUBSCRIPTIONS_FOLLOW,
+)
+from .launches import router as launches_router
+from .routes import router
+
+ROOM = Room(
+    name="exchange",
+    routes=(Routes(1997, launches_router), Routes(1998, router), Routes(1999, admin_router)),
+    reactors=(SUBSCRIPTIONS_FOLLOW,),
+    jobs=(OPEN_LAUNCHES, CLOSE_LAUNCHES, SETTLE_LAUNCHES, CANCEL_SUBSCRIPTIONS, EXPIRE_LISTINGS),
+    settings=frozenset({"exchange_enabled", "exchange_fee_bps", "settlement_currency"}),
+    account_end=ACCOUNT_END_OF_POINTS,
+    fills=(
+        organizations.REQUEST_KINDS.filled_with((LISTING,)),
+        organizations.BLOCKERS_ABOVE.filled_with(blockers_of),
+        agents.REQUIRE_UNBOUND.filled_with(require_unbound),
+    ),
+)

@@ -1,0 +1,67 @@
+"""Listings as everybody reads them. Drafts and listings under review are read by members of the organization and by administrators."""
+
+from collections.abc import Sequence
+
+from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
+from hansa.foundation.plumbing.web.caller import Developer
+from hansa.rooms import organizations
+
+from . import store
+from .errors import ListingUnknown
+from .records import Listing, ShownListing
+
+LISTED_MAX = 1000
+"""Public listings that are returned; those that have ended are among them."""
+HIDDEN = ("DRAFT", "REVIEW")
+AREA = "admin_platform"
+
+
+async def read_listings(tx: Tx, reader: Developer | None, settings: Settings) -> list[ShownListing]:
+    """The public listings; none while the exchange is off. An administrator reads those under review as well."""
+    if not settings.exchange_enabled:
+        return []
+    found = await store.listed(tx, LISTED_MAX)
+    if _reviews(reader):
+        found += await store.reviewed(tx, LISTED_MAX)
+    return await all_shown(tx, found)
+
+
+async def read_listing(tx: Tx, reader: Developer | None, ref: str) -> ShownListing:
+    """One listing. Raises: ListingUnknown."""
+    listing = await store.find(tx, ref)
+    if listing is None:
+        raise ListingUnknown
+    if listing.status in HIDDEN and not _reviews(reader):
+        await _require_member(tx, reader, listing)
+    return await shown(tx, listing)
+
+
+async def shown(tx: Tx, listing: Listing) -> ShownListing:
+    """The listing with its organization."""
+    (found,) = await all_shown(tx, [listing])
+    return found
+
+
+async def all_shown(tx: Tx, listings: Sequence[Listing]) -> list[ShownListing]:
+    """The listings with their organizations."""
+    names, insiders = await read_together(
+        tx,
+        lambda tx: organizations.names_of(tx, {one.organization_id for one in listings}),
+        lambda tx: store.insider_points(tx, [one.ref for one in listings]),
+    )
+    return [ShownListing(one, *names[one.organization_id], insiders.get(one.ref, 0)) for one in listings]
+
+
+def _reviews(reader: Developer | None) -> bool:
+    return reader is not None and AREA in reader.areas_in_reach
+
+
+async def _require_member(tx: Tx, reader: Developer | None, listing: Listing) -> None:
+    if reader is None:
+        raise ListingUnknown
+    try:
+        await organizations.held(tx, str(listing.organization_id), reader.id, organizations.Role.VIEWER)
+    except organizations.OrganizationUnknown:
+        raise ListingUnknown from None

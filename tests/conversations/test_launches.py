@@ -1,0 +1,250 @@
+"""Launches of the exchange (specification 7 AA): one fixed price, sealed and fully held subscriptions, a share for everybody."""
+
+import asyncio
+from itertools import chain
+
+import pytest
+
+from hansa.rooms import auditor, ledger
+from hansa.rooms.exchange.descriptor import ROOM
+from hansa.rooms.exchange.launches.settling import settle_batch
+from tests.all_events import require_schemas_kept
+from tests.exchange import Market
+from tests.organizations import code
+from tests.registry import TestAgent
+
+
+@pytest.fixture
+def exchange(market_of_file: Market) -> Market:
+    return market_of_file
+
+
+async def buyers(exchange: Market, count: int) -> list[TestAgent]:
+    return [await exchange.registry.agent() for _ in range(count)]
+
+
+async def require_sound(exchange: Market) -> None:
+    """Units are where the events say, each escrow is that of its holds, and points are those of their postings."""
+    verdict = await exchange.registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
+    assert (verdict.status, [*chain(*verdict.findings.values())]) == ("OK", [])
+    gaps = await exchange.registry.database.read(ledger.escrow_gaps)
+    assert gaps == []
+    unequal = await exchange.registry.database.read(
+        lambda tx: tx.fetch(
+            "SELECT ref, agent_did FROM exchange_holding FULL JOIN (SELECT ref, agent_did, sum(delta) AS qty"
+            " FROM exchange_point_posting WHERE agent_did <> '' GROUP BY ref, agent_did) p USING (ref, agent_did)"
+            " WHERE exchange_holding.qty IS DISTINCT FROM p.qty"
+        )
+    )
+    assert unequal == []
+
+
+async def test_a_subscription_holds_its_price_in_the_buyers_own_escrow_until_it_is_cancelled(
+    exchange: Market,
+):
+    listing, (agent,) = await exchange.launching(), await buyers(exchange, 1)
+    bought = await exchange.buy(agent, listing, 20)
+    assert bought.status_code == 201, bought.text
+    order = bought.json()
+    assert order.pop("order_id")
+    assert order == {"status": "subscribed", "qty": 20, "allocated": 0, "escrow_amount": "40"}
+    assert await exchange.units(agent.did) == ("60", "40")
+    assert (await exchange.subscription(agent, listing)).json() == bought.json()
+    assert (await exchange.read(listing))["sold"] == 0
+    cancelled = (await exchange.cancel(agent, listing)).json()
+    assert (cancelled["status"], cancelled["escrow_amount"]) == ("cancelled", "0")
+    assert await exchange.units(agent.did) == ("100", "0")
+    assert code(await exchange.cancel(agent, listing)) == (409, "SUBSCRIPTION_ENDED")
+    assert (await exchange.buy(agent, listing, 5)).status_code == 201
+
+
+async def test_an_agent_has_one_subscription_and_repeats_it_under_its_key(exchange: Market):
+    listing, (agent, other) = await exchange.launching(), await buyers(exchange, 2)
+    first = await exchange.buy(agent, listing, 5, "once")
+    again = await exchange.buy(agent, listing, 5, "once")
+    assert (first.status_code, again.status_code, again.json()) == (201, 201, first.json())
+    assert code(await exchange.buy(agent, listing, 5)) == (409, "SUBSCRIPTION_EXISTS")
+    assert code(await exchange.subscription(other, listing)) == (404, "SUBSCRIPTION_UNKNOWN")
+    assert code(await exchange.cancel(other, listing)) == (404, "SUBSCRIPTION_UNKNOWN")
+
+
+async def test_of_two_subscriptions_at_once_one_is_made(exchange: Market):
+    listing, (agent,) = await exchange.launching(), await buyers(exchange, 1)
+    answers = await asyncio.gather(*(exchange.buy(agent, listing, 10) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+    assert await exchange.units(agent.did) == ("80", "20")
+
+
+async def test_what_is_not_covered_or_not_whole_is_refused(exchange: Market):
+    listing, (agent,) = await exchange.launching(), await buyers(exchange, 1)
+    assert code(await exchange.buy(agent, listing, 51)) == (402, "INSUFFICIENT_BALANCE")
+    for qty in (0, -1, 1.5, "1", True, 10**10 + 1):
+        assert (await exchange.buy(agent, listing, qty)).status_code == 422
+    assert await exchange.units(agent.did) == ("100", "0")
+
+
+async def test_a_launch_takes_subscriptions_between_its_two_moments_alone(exchange: Market):
+    listing, (agent, early) = await exchange.approved(), await buyers(exchange, 2)
+    assert code(await exchange.buy(agent, listing, 1)) == (409, "LAUNCH_NOT_OPEN")
+    await exchange.elapse(listing, 1)
+    assert (await exchange.buy(early, listing, 10)).status_code == 201
+    await exchange.registry.database.transaction(
+        lambda tx: tx.execute(
+            "SET LOCAL session_replication_role = replica; UPDATE exchange_listing SET"
+            f" closes_at = now() WHERE ref = '{listing['ref']}'"
+        )
+    )
+    assert code(await exchange.buy(agent, listing, 1)) == (409, "LAUNCH_NOT_OPEN")
+    assert code(await exchange.cancel(early, listing)) == (409, "SUBSCRIPTION_ENDED")
+
+
+async def test_parties_related_to_the_organization_do_not_subscribe(exchange: Market):
+    guild = await exchange.guild()
+    listing, member = await exchange.launching(guild), await guild.member("viewer")
+    for agent in (await guild.owner.agent(), await member.agent(), await guild.born()):
+        assert code(await exchange.buy(agent, listing, 1)) == (403, "RELATED_PARTY")
+
+
+async def test_all_agents_of_an_owner_share_its_maximum(exchange: Market):
+    listing, owner = await exchange.launching(per_owner_max=30), await exchange.registry.developer()
+    first, second = await owner.agent(), await owner.agent()
+    assert code(await exchange.buy(first, listing, 31)) == (409, "OWNER_MAXIMUM")
+    assert (await exchange.buy(first, listing, 30)).status_code == 201
+    refused = await exchange.buy(second, listing, 1)
+    assert code(refused) == (409, "OWNER_MAXIMUM")
+    await exchange.cancel(first, listing)
+    assert code(await exchange.buy(second, listing, 1)) == (402, "INSUFFICIENT_BALANCE")
+
+
+async def test_a_launch_within_its_total_gives_everybody_what_was_subscribed(exchange: Market):
+    listing, (one, two, gone) = await exchange.launching(), await buyers(exchange, 3)
+    for agent, qty in ((one, 10), (two, 25), (gone, 5)):
+        assert (await exchange.buy(agent, listing, qty)).status_code == 201
+    await exchange.cancel(gone, listing)
+    await exchange.elapse(listing, 1)
+    shown = await exchange.read(listing)
+    assert (shown["status"], shown["sold"], shown["last_price"]) == ("TRADING", 35, "2")
+    assert await exchange.points(listing) == {one.did: 10, two.did: 25}
+    # 50 basis points of 20 and of 50 units are the seller's to pay.
+    assert await exchange.units(listing["treasury_did"]) == ("69.65", "0")
+    assert [await exchange.units(agent.did) for agent in (one, two, gone)] == [
+        ("80", "0"),
+        ("50", "0"),
+        ("100", "0"),
+    ]
+    settled = (await exchange.subscription(one, listing)).json()
+    assert (settled["status"], settled["allocated"], settled["escrow_amount"]) == ("allocated", 10, "0")
+    ((kind, data),) = [one for one in await exchange.events(listing) if one[0] != "ListingApproved"]
+    assert (kind, data) == (
+        "LaunchClosed",
+        {"ref": listing["ref"], "treasury_did": listing["treasury_did"], "price": "2", "sold": 35},
+    )
+    await require_schemas_kept(exchange.registry.database, "LaunchClosed")
+    await require_sound(exchange)
+
+
+async def test_of_too_much_everybody_gets_a_share_and_the_rest_is_free(exchange: Market):
+    listing = await exchange.launching(total=10, per_owner_max=10, price="5", min_raise="50")
+    agents = await buyers(exchange, 3)
+    for agent in agents:
+        assert (await exchange.buy(agent, listing, 10)).status_code == 201
+    await exchange.elapse(listing, 1)
+    assert await exchange.points(listing) == dict(
+        zip([agent.did for agent in agents], [4, 3, 3], strict=True)
+    )
+    assert [await exchange.units(agent.did) for agent in agents] == [("80", "0"), ("85", "0"), ("85", "0")]
+    assert await exchange.units(listing["treasury_did"]) == ("49.75", "0")
+    await require_sound(exchange)
+
+
+async def test_a_subscription_that_gets_no_point_is_freed(exchange: Market):
+    listing = await exchange.launching(total=1, per_owner_max=1, min_raise="2")
+    first, second = await buyers(exchange, 2)
+    for agent in (first, second):
+        assert (await exchange.buy(agent, listing, 1)).status_code == 201
+    await exchange.elapse(listing, 1)
+    assert await exchange.points(listing) == {first.did: 1}
+    assert (await exchange.subscription(second, listing)).json()["status"] == "failed"
+    assert await exchange.units(second.did) == ("100", "0")
+
+
+@pytest.mark.parametrize("qty", [4, 0], ids=["too little", "nothing"])
+async def test_a_launch_that_raises_too_little_fails_and_frees_everybody(exchange: Market, qty):
+    guild = await exchange.guild()
+    listing, (agent,) = await exchange.launching(guild), await buyers(exchange, 1)
+    if qty:
+        await exchange.buy(agent, listing, qty)
+    await exchange.elapse(listing, 1)
+    shown = await exchange.read(listing)
+    assert (shown["status"], shown["sold"], shown["ends_at"]) == ("FAILED", 0, None)
+    assert await exchange.units(agent.did) == ("100", "0")
+    assert await exchange.points(listing) == {}
+    assert (await exchange.events(listing))[-1][1]["sold"] == 0
+    assert (await exchange.try_draft(guild)).status_code == 201
+    await require_sound(exchange)
+
+
+async def test_the_close_fixes_the_holders_in_one_commit_and_trade_opens_after_the_last_capture(
+    exchange: Market,
+):
+    listing, agents = await exchange.launching(), await buyers(exchange, 5)
+    for agent in agents:
+        await exchange.buy(agent, listing, 4)
+    runtime, closing = exchange.registry.runtime, ROOM.jobs[1]
+    await exchange.elapse(listing, 0.9)
+
+    async def due(tx):
+        await tx.execute("SET LOCAL session_replication_role = replica")
+        await tx.execute("UPDATE exchange_listing SET closes_at = now() WHERE ref = $1", listing["ref"])
+
+    await runtime.database.transaction(due)
+    job = type("Job", (), {"key": listing["ref"]})()
+    await runtime.database.transaction(lambda tx: closing.work(tx, runtime, job))
+    shown = await exchange.read(listing)
+    assert (shown["status"], shown["sold"]) == ("LAUNCHING", 20)
+    assert set((await exchange.points(listing)).values()) == {4}
+    assert {await exchange.units(agent.did) for agent in agents} == {("92", "8")}
+    assert code(await exchange.decide(listing, "delist")) == (409, "LISTING_STATE")
+    for captured in (2, 4):
+        assert await runtime.database.transaction(lambda tx: settle_batch(tx, listing["ref"], runtime, 2))
+        paid = [await exchange.units(agent.did) for agent in agents].count(("92", "0"))
+        assert (paid, (await exchange.read(listing))["status"]) == (captured, "LAUNCHING")
+        await require_sound(exchange)
+    # Two workers at once end each hold once.
+    await asyncio.gather(
+        *(
+            runtime.database.transaction(lambda tx: settle_batch(tx, listing["ref"], runtime, 2))
+            for _ in range(2)
+        )
+    )
+    assert (await exchange.read(listing))["status"] == "TRADING"
+    assert await exchange.units(listing["treasury_did"]) == ("39.8", "0")
+    await require_sound(exchange)
+
+
+async def test_a_launch_that_is_delisted_frees_everybody(exchange: Market):
+    listing, (agent,) = await exchange.launching(), await buyers(exchange, 1)
+    await exchange.buy(agent, listing, 10)
+    assert (await exchange.decide(listing, "delist")).json()["status"] == "DELISTED"
+    await exchange.run_jobs()
+    assert await exchange.units(agent.did) == ("100", "0")
+    assert (await exchange.subscription(agent, listing)).json()["status"] == "failed"
+
+
+async def test_a_listing_that_never_opened_has_failed_at_its_end(exchange: Market):
+    listing = await exchange.approved()
+    await exchange.elapse(listing, 3)
+    assert (await exchange.read(listing))["status"] == "FAILED"
+
+
+async def test_an_agent_with_points_or_a_subscription_does_not_end(exchange: Market):
+    (agent,) = await buyers(exchange, 1)
+    listing = await exchange.launching()
+    await exchange.buy(agent, listing, 10)
+
+    async def ended():
+        return await exchange.registry.http.delete("/api/v1/agents/me", headers=agent.headers)
+
+    assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
+    await exchange.elapse(listing, 1)
+    assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
