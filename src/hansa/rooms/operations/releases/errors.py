@@ -2,7 +2,8 @@
 
 from hansa.foundation.values.errors import Conflict, NotFound, QuotaReached
 
-from .rules import RELEASES_MAX
+RELEASES_MAX = 1000
+"""Releases of one agent."""
 
 
 class ReleaseUnknown(NotFound):

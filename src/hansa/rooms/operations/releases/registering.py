@@ -6,9 +6,8 @@ from hansa.rooms.catalogue import Release
 from hansa.rooms.operations.callers import lock_agent
 
 from . import store
-from .errors import ReleasesTooMany, VersionTaken
+from .errors import RELEASES_MAX, ReleasesTooMany, VersionTaken
 from .records import NewRelease
-from .rules import RELEASES_MAX
 
 
 async def register_release(tx: Tx, caller: Developer | Agent, did: str, new: NewRelease) -> Release:

@@ -5,14 +5,16 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StrictBool
 
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.secret_forms import without_secrets
 from hansa.foundation.values.visible_text import plain
 from hansa.foundation.values.web_address import read_web_address
 from hansa.rooms.catalogue import Artifact
 
 from .records import NewRelease
-from .rules import ARTIFACTS_MAX, clean_notes
 
 URI_MAX = 2048
+NOTES_MAX_BYTES = 8192
+ARTIFACTS_MAX = 20
 
 
 def _https(uri: str) -> str:
@@ -53,9 +55,14 @@ class CodeVersionIn(RequestBody):
         return NewRelease(
             version=self.version,
             commit_hash=self.commit_hash.lower() if self.commit_hash else None,
-            release_notes=clean_notes(self.release_notes) or None if self.release_notes else None,
+            release_notes=_clean(self.release_notes) or None if self.release_notes else None,
             artifacts={
                 name: Artifact(one.uri, one.sha256.lower()) for name, one in (self.artifacts or {}).items()
             },
             is_stable=self.is_stable,
         )
+
+
+def _clean(notes: str) -> str:
+    # A cut before the search would break the form by which a secret is found.
+    return without_secrets(notes).encode()[:NOTES_MAX_BYTES].decode(errors="ignore")
