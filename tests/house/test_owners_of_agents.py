@@ -36,7 +36,7 @@ BESIDE_AGENTS = {
     "rooms/catalogue/store.py": 3,  # listing cards, and the owner of a card that moves
     "rooms/enforcement/developers.py": 1,  # an administrator's own account
     "rooms/enforcement/store.py": 2,  # suspensions of developers
-    "rooms/spawn/spawning.py": 1,  # a parent that was moved to another owner meanwhile
+    "rooms/agents/onboard.py": 1,  # a parent that was moved to another owner meanwhile
     "rooms/reputation/views/store.py": 1,  # the share of payments within one owner
     "rooms/operations/bundles/store.py": 4,  # stored bundles of a person, or of an organization
 }

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents
 from tests.registry import TestAgent, TestRegistry
@@ -19,8 +20,12 @@ async def fork_many(registry: TestRegistry, creator: TestAgent, count: int = AT_
 
     async def fork() -> str:
         made = f"did:hansa:test:{uuid4()}"
+
+        async def counted(tx: Tx) -> None:
+            await agents.count_fork(tx, await agents.hold_place(tx, creator.did), made)
+
         try:
-            await registry.database.transaction(lambda tx: agents.count_fork(tx, creator.did, made))
+            await registry.database.transaction(counted)
         except Refused as refusal:
             return refusal.code
         return "counted"

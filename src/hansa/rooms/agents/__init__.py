@@ -107,6 +107,7 @@ from hansa.rooms.agents.onboard import (
     create_agent,
     create_child,
     create_fork,
+    hold_maker,
 )
 from hansa.rooms.agents.payment import (
     PAYMENT_REFUSALS,
@@ -311,6 +312,7 @@ __all__ = [
     "first_child_due",
     "has_suspended_parent",
     "hold_budget",
+    "hold_maker",
     "hold_place",
     "hold_wallet",
     "identities_ended",

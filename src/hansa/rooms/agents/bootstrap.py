@@ -35,6 +35,11 @@ class OrganizationAgents(msgspec.Struct, frozen=True):
 
     It takes the id or the slug. Nothing of that changes before the transaction ends. Raises: NotFound, OrgRoleRequired, Conflict.
     """
+    hold_for_agent: Callable[[Tx, UUID], Awaitable[None]]
+    """Require that the organization of an agent is active and has room for one more; nothing of that changes before the transaction ends.
+
+    Raises: Conflict.
+    """
     record: Callable[[Tx, int, UUID, str], Awaitable[None]]
     """Record that the developer created the agent of the organization."""
 

@@ -8,17 +8,20 @@ from uuid import UUID
 import msgspec
 
 from hansa.foundation.events import AgentOnboarded
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import IS_DEVELOPER_SUSPENDED, Agent
+from hansa.foundation.values.errors import ReplacedMeanwhile
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, federation, journal, ledger
 
 from . import grants_store, rules, store
-from .bootstrap import IsSuspended, OrganizationAgents, require_not_suspended
+from .bootstrap import ORGANIZATION_AGENTS, IsSuspended, OrganizationAgents, require_not_suspended
 from .credentials import NewIdentity
 from .errors import BootstrapTokenUsed
 from .grants import fund
-from .lineage import HeldPlace, count_fork
+from .lineage import HeldPlace, count_fork, hold_place
 from .rules import BootstrapToken, FundingStatus
 
 
@@ -119,6 +122,24 @@ async def create_agent(
     return Onboarded(card, funding)
 
 
+async def hold_maker(tx: Tx, maker: Agent, runtime: Runtime) -> HeldPlace:
+    """Lock an agent that makes another one, a child or a fork, and require that its owner and its tree may have one more.
+
+    Locks: the owner against suspension, an organization with the number of its agents, the root of the tree, then the agent.
+
+    Raises: DeveloperSuspended, the errors of `OrganizationAgents.hold_for_agent`, AgentUnknown, AgentSuspended, AgentRevoked, ChildEnding,
+    SpawnQuotaReached, ReplacedMeanwhile.
+    """
+    if maker.organization_id is not None:
+        await ORGANIZATION_AGENTS.of(runtime).hold_for_agent(tx, maker.organization_id)
+    else:
+        await require_not_suspended(tx, maker.developer_id, IS_DEVELOPER_SUSPENDED.of(runtime))
+    held = await hold_place(tx, maker.did)
+    if (held.agent.developer_id, held.agent.organization_id) != (maker.developer_id, maker.organization_id):
+        raise ReplacedMeanwhile
+    return held
+
+
 async def create_child(tx: Tx, held: HeldPlace, asked: Offspring, settings: Settings) -> Onboarded:
     """Create a child of the held agent for its owner, with an empty account and no grant.
 
@@ -151,15 +172,15 @@ async def create_child(tx: Tx, held: HeldPlace, asked: Offspring, settings: Sett
     return Onboarded(card, funding)
 
 
-async def create_fork(tx: Tx, creator_did: str, asked: Fork, settings: Settings) -> Onboarded:
-    """Create an agent of a bundle for the owner of the agent that asks, with an empty account and no grant; it is no child.
+async def create_fork(tx: Tx, held: HeldPlace, asked: Fork, settings: Settings) -> Onboarded:
+    """Create an agent of a bundle for the owner of the held agent, with an empty account and no grant; it is no child.
 
     Its roles are the default ones that the creator has as well.
 
-    Raises: as count_fork, and CardInvalid, HumanReadableIdTaken, DidClaimed.
+    Raises: CardInvalid, HumanReadableIdTaken, DidClaimed.
     """
-    did = asked.identity.did
-    creator = (await count_fork(tx, creator_did, did)).agent
+    creator, did = held.agent, asked.identity.did
+    await count_fork(tx, held, did)
     card = await catalogue.publish_imported(
         tx,
         did=did,

@@ -19,7 +19,7 @@ from hansa.rooms.organizations.errors import (
     RequestUnknown,
     TeamUnknown,
 )
-from hansa.rooms.organizations.fleet.creating import hold_for_child, join_teams_of
+from hansa.rooms.organizations.fleet.creating import join_teams_of
 from hansa.rooms.organizations.founding import BLOCKERS_ABOVE, blockers_of, delete
 from hansa.rooms.organizations.invitations.acts import own_invitations
 from hansa.rooms.organizations.invitations.store import pending as pending_invitations
@@ -133,7 +133,6 @@ __all__ = [
     "end_executing",
     "gives_approval",
     "held",
-    "hold_for_child",
     "is_member_of",
     "join_teams_of",
     "kinds_of",

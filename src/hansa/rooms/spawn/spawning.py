@@ -13,13 +13,7 @@ from hansa.foundation.events import AgentSpawned
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web.caller import (
-    IS_DEVELOPER_SUSPENDED,
-    Agent,
-    Developer,
-    require_permission,
-)
-from hansa.foundation.values.errors import DeveloperSuspended, ReplacedMeanwhile
+from hansa.foundation.plumbing.web.caller import Agent, Developer, require_permission
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.rights import Right
 from hansa.rooms import agents, journal, ledger, organizations
@@ -64,21 +58,15 @@ async def spawn(
     """Make a child of the agent, or ask the owner of the agent to approve the units that it is to get.
 
     Raises: AgentUnknown, OrgRoleRequired, PermissionMissing, AgentSuspended, AgentRevoked, DeveloperSuspended, OrganizationNotActive,
-    LimitReached, ChildEnding, SpawnTooDeep, SpawnQuotaReached, RolesNotHeld, PolicyWidened, LifetimeTooLong, the refusals of a spend
-    policy and of a card, and those of the ledger.
+    LimitReached, ReplacedMeanwhile, ChildEnding, SpawnTooDeep, SpawnQuotaReached, RolesNotHeld, PolicyWidened, LifetimeTooLong, the
+    refusals of a spend policy and of a card, and those of the ledger.
     """
     settings, identity = runtime.settings, order.identity
     await agents.require_caller(tx, caller, did, Right.MANAGE)
     if isinstance(caller, Agent):
         require_permission(caller, PERMISSION, settings.agent_rbac_mode)
     parent = await agents.active_agent(tx, did)
-    await _hold_owner(tx, parent, runtime)
-    held = await agents.hold_place(tx, did)
-    if (held.agent.developer_id, held.agent.organization_id) != (
-        parent.developer_id,
-        parent.organization_id,
-    ):
-        raise ReplacedMeanwhile
+    held = await agents.hold_maker(tx, parent, runtime)
     agents.require_depth(held.place)
     roles = agents.child_roles(held.agent.roles, order.roles)
     ttl_seconds = agents.lifetime(order.ttl_seconds, held.place.seconds_left)
@@ -109,14 +97,6 @@ async def cost_of(tx: Tx, did: str, funding: Minor, settings: Settings) -> Minor
     """The fee of a transfer of the agent now, which the first units of a child bear. Raises: AccountUnknown, AccountSuspended."""
     book = ledger.Book.of(settings)
     return await ledger.fee_to_new(tx, did, funding, book)
-
-
-async def _hold_owner(tx: Tx, parent: Agent, runtime: Runtime) -> None:
-    """The owner of the parent is not suspended before the transaction ends. Raises: DeveloperSuspended, OrganizationNotActive, LimitReached."""
-    if parent.organization_id is not None:
-        await organizations.hold_for_child(tx, parent.organization_id)
-    elif await IS_DEVELOPER_SUSPENDED.of(runtime)(tx, parent.developer_id):
-        raise DeveloperSuspended
 
 
 async def _join_organization(tx: Tx, caller: Developer | Agent, parent: Agent, did: str) -> None:

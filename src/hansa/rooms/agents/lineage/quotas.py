@@ -46,13 +46,6 @@ async def record_child(tx: Tx, held: HeldPlace, child: NewChild) -> datetime:
     return await store.insert_child(tx, held.place, child)
 
 
-async def count_fork(tx: Tx, creator_did: str, fork_did: str) -> HeldPlace:
-    """Check the quotas of spawn in the tree of an agent, and count a fork that it makes; call it before other rows are locked.
-
-    Returns the locked creator.
-
-    Raises: AgentUnknown, AgentSuspended, AgentRevoked, ChildEnding, SpawnQuotaReached.
-    """
-    held = await hold_place(tx, creator_did)
+async def count_fork(tx: Tx, held: HeldPlace, fork_did: str) -> None:
+    """Count a fork that the held agent makes."""
     await store.insert_fork(tx, held.place.root_did, fork_did)
-    return held

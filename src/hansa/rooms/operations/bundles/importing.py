@@ -59,9 +59,9 @@ async def import_agent(
 
 
 async def fork_bundle(tx: Tx, runtime: Runtime, agent: Agent, asked: ForkRequest) -> Imported:
-    """Create an agent of a stored bundle of the owner of the agent that asks. Raises: BundleUnknown, and as create_fork."""
-    owner = (await agents.ownerships_of(tx, [agent.did]))[agent.did]
-    stored = await store.find(tx, asked.bundle_id, owner)
+    """Create an agent of a stored bundle of the owner of the agent that asks. Raises: BundleUnknown, and as hold_maker and create_fork."""
+    creator = await agents.active_agent(tx, agent.did)
+    stored = await store.find(tx, asked.bundle_id, creator.owner)
     if stored is None:
         raise BundleUnknown
     settings = runtime.settings
@@ -71,8 +71,9 @@ async def fork_bundle(tx: Tx, runtime: Runtime, agent: Agent, asked: ForkRequest
     )
     content = content_of(bundle.content)
     identity = agents.new_identity(settings, None)
+    held = await agents.hold_maker(tx, creator, runtime)
     fork = agents.Fork(identity, {**content.card, **asked.texts}, bundle.origin)
-    onboarded = await agents.create_fork(tx, agent.did, fork, settings)
+    onboarded = await agents.create_fork(tx, held, fork, settings)
     return await _imported(tx, runtime, identity, onboarded, content)
 
 
@@ -118,7 +119,7 @@ def _warnings(content: BundleContent, default_roles: Sequence[str]) -> list[str]
         found.append("The card has a new humanReadableId; the former one belongs to the exported agent.")
     if missing := sorted(set(content.roles) - set(default_roles)):
         found.append(
-            f"{len(missing)} roles of the exported agent were not given; the agent has the default roles."
+            f"Roles of the exported agent that were not given: {len(missing)}. The agent has the default roles."
         )
     if content.spend_policy is not None:
         found.append("The amounts of the spend policy count in the currency of this registry.")

@@ -23,11 +23,13 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable, once_sealed
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import (
+    Conflict,
     DeveloperSuspended,
     Forbidden,
     Invalid,
     OrgRoleRequired,
     PayloadTooLarge,
+    ReplacedMeanwhile,
     TooManyRequests,
     Unauthorized,
 )
@@ -144,7 +146,15 @@ async def import_bundle(
     "/agents/bundles/{bundle_id}/fork",
     response_model=ImportedAgentOut,
     dependencies=[Depends(limited(agents.CREATIONS))],
-    responses=problems(*_CREATING, BundleUnknown, agents.SpawnQuotaReached, agents.ChildEnding),
+    responses=problems(
+        *_CREATING,
+        DeveloperSuspended,
+        BundleUnknown,
+        agents.SpawnQuotaReached,
+        agents.ChildEnding,
+        Conflict,
+        ReplacedMeanwhile,
+    ),
 )
 async def fork_stored_bundle(
     bundle_id: UUID,
@@ -156,7 +166,7 @@ async def fork_stored_bundle(
     request: Request,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Create an agent of a stored bundle of the owner; it counts in the quotas of children."""
+    """Create an agent of a stored bundle of the owner; it counts in the quotas of children and in those of an organization."""
     texts = {"name": body.name, **({"description": body.description} if body.description else {})}
     asked = ForkRequest(bundle_id, texts)
 

@@ -19,28 +19,27 @@ CREDENTIAL = "bootstrap-token"
 async def _hold(tx: Tx, developer_id: int, key: str) -> UUID:
     """Raises: OrganizationUnknown, OrgRoleRequired, OrganizationNotActive, LimitReached."""
     organization = await reading.shared(tx, key, developer_id, Role.ADMIN)
-    await store.lock_agents(tx, organization.id)
-    count = await agents.count_of_organization(tx, organization.id, but_revoked=True)
-    rules.require_room(count, rules.AGENTS_MAX, "agents of an organization")
+    await _require_room(tx, organization.id)
     return organization.id
 
 
-async def _record(tx: Tx, developer_id: int, organization_id: UUID, did: str) -> None:
-    await audit.record(tx, organization_id, Actor(developer_id, CREDENTIAL), "agent.create", did)
-
-
-async def hold_for_child(tx: Tx, organization_id: UUID) -> None:
-    """Require room for one more agent in the organization of a parent, which is active and stays so until the transaction ends.
-
-    Raises: OrganizationNotActive, LimitReached.
-    """
+async def _hold_for_agent(tx: Tx, organization_id: UUID) -> None:
+    """Raises: OrganizationNotActive, LimitReached."""
     await store.share(tx, organization_id)
     found = await store.find(tx, organization_id, None)
     assert found is not None, "an agent of an organization"
     reading.require_active(found)
+    await _require_room(tx, organization_id)
+
+
+async def _require_room(tx: Tx, organization_id: UUID) -> None:
     await store.lock_agents(tx, organization_id)
     count = await agents.count_of_organization(tx, organization_id, but_revoked=True)
     rules.require_room(count, rules.AGENTS_MAX, "agents of an organization")
+
+
+async def _record(tx: Tx, developer_id: int, organization_id: UUID, did: str) -> None:
+    await audit.record(tx, organization_id, Actor(developer_id, CREDENTIAL), "agent.create", did)
 
 
 async def join_teams_of(tx: Tx, parent_did: str, child_did: str) -> None:
@@ -48,4 +47,4 @@ async def join_teams_of(tx: Tx, parent_did: str, child_did: str) -> None:
     await teams.copy_places(tx, parent_did, child_did)
 
 
-CREATION = agents.OrganizationAgents(_hold, _record)
+CREATION = agents.OrganizationAgents(_hold, _hold_for_agent, _record)
