@@ -22,7 +22,7 @@ def encoded(raw):
 
 
 def held(key, number, ended_at=None):
-    return AgentKey(number, key.public_key().public_bytes_raw(), ended_at)
+    return AgentKey(number, key.public_key().public_bytes_raw(), datetime(2026, 1, 1, tzinfo=UTC), ended_at)
 
 
 KEYS = [held(PRESENT, 2), held(FORMER, 1, ENDED)]

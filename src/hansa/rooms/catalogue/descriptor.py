@@ -101,6 +101,7 @@ ROOM = Room(
     wakes={CARDS_CHANGED: _look_now},
     settings=frozenset(
         {
+            "access_token_expire_minutes",
             "base_url",
             "bond_mode",
             "card_liveness_interval_seconds",

@@ -40,7 +40,7 @@ async def keys_of_each(tx: Tx, dids: Sequence[str], limit: int) -> dict[str, lis
 async def newest_keys(tx: Tx, did: str) -> list[catalogue.AgentKey]:
     """The present key of an agent and the one before it, the newest first; none for an unknown DID."""
     newest = await store.history(tx, did, limit=2, offset=0)
-    return [catalogue.AgentKey(key.number, key.public_key, key.valid_until) for key in newest]
+    return [catalogue.AgentKey(key.number, key.public_key, key.valid_from, key.valid_until) for key in newest]
 
 
 async def rotate_key(tx: Tx, did: str, public_key: bytes, if_match: str | None = None) -> HeldKey:

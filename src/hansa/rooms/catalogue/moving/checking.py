@@ -1,26 +1,33 @@
 """Check that an agent answers at an address, by calls of the outgoing guard: nothing is written.
 
 - The card there, below the address or at the root of its host, is valid and has the DID of the agent in its member `did`.
-- A card that has to be signed by the agent states the address as well: a signed card of another address proves nothing of this one.
+- A card that has to be signed by the agent states the interface at this very address, query included: a signed card of another address proves
+  nothing of this one. It is signed with the present key, which is older than any token that could have set it, or the first one.
 - The agent answers a request for a task that does not exist, or lists its tools.
 """
 
 import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import msgspec
 
 from hansa.foundation.plumbing.outgoing import NamedBy, Outgoing, OutgoingTrouble
 from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.storage import clock
+from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.mcp_servers.server_json import MCP
-from hansa.rooms.catalogue.pulls import rules
 from hansa.rooms.catalogue.pulls.liveness import JSON_RPC, liveness_of, question_to
 from hansa.rooms.catalogue.pulls.mcp_probe import probe_server
 from hansa.rooms.catalogue.pulls.preview import NOTHING_REMEMBERED
 from hansa.rooms.catalogue.pulls.probing import LIMITS
 from hansa.rooms.catalogue.pulls.pulling import ask
 from hansa.rooms.catalogue.pulls.records import Addresses, Interface, Served, Sign, Unserved
-from hansa.rooms.catalogue.signatures import AGENT_KEYS, verify_inbound, verify_jws
+from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKey, verify_inbound, verify_jws
+
+FIRST_KEY = 1
+"""Number of the key with which an agent was created; a token sets later ones."""
 
 
 class Unfit(msgspec.Struct, frozen=True):
@@ -44,12 +51,12 @@ async def check_address(
     assert served.document is not None, "nothing was remembered"
     if served.document.get("did") != did:
         return Unfit("another_agent", "The card at the address does not have the DID of the agent in `did`.")
-    unsigned = await _unsigned(runtime, did, addresses, served) if must_be_signed else None
+    unsigned = await _unsigned(runtime, did, interface, served) if must_be_signed else None
     return unsigned or await _unanswered(runtime.outgoing, interface, served)
 
 
-async def _unsigned(runtime: Runtime, did: str, addresses: Addresses, served: Served) -> Unfit | None:
-    keys = await runtime.database.query(lambda tx: AGENT_KEYS.of(runtime)(tx, did))
+async def _unsigned(runtime: Runtime, did: str, interface: Interface, served: Served) -> Unfit | None:
+    keys, now = await runtime.database.query(lambda tx: _keys_and_time(tx, runtime, did))
     assert served.document is not None
     if served.jws is not None:
         verdict = await asyncio.to_thread(verify_jws, *served.jws, keys)
@@ -57,10 +64,20 @@ async def _unsigned(runtime: Runtime, did: str, addresses: Addresses, served: Se
         verdict = await asyncio.to_thread(verify_inbound, served.document, keys)
     if verdict.outcome != "verified":
         return Unfit("not_signed", f"The card is not signed by the agent: {verdict.said}.")
+    lifetime = timedelta(minutes=runtime.settings.access_token_expire_minutes)
+    if any(key.ended_at is None and key.number > FIRST_KEY and now - key.since <= lifetime for key in keys):
+        return Unfit("key_too_new", "The agent got its signing key when its present tokens were valid.")
     assert served.card is not None
-    if not rules.names(served.card, addresses):
-        return Unfit("another_address", "The signed card states another address.")
+    stated = {(one["url"], one["protocolBinding"].upper()) for one in served.card["supportedInterfaces"]}
+    if (interface.url, interface.binding) not in stated:
+        return Unfit(
+            "another_address", "The signed card does not state an interface at exactly this address."
+        )
     return None
+
+
+async def _keys_and_time(tx: Tx, runtime: Runtime, did: str) -> tuple[Sequence[AgentKey], datetime]:
+    return await AGENT_KEYS.of(runtime)(tx, did), await clock.now(tx)
 
 
 async def _unanswered(outgoing: Outgoing, interface: Interface, served: Served) -> Unfit | None:

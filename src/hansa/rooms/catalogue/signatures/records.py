@@ -11,10 +11,11 @@ Outcome = Literal["unsigned", "verified", "failed"]
 
 
 class AgentKey(msgspec.Struct, frozen=True):
-    """A key of an agent, as this registry keeps it; `ended_at` is None while it is the present one."""
+    """A key of an agent, as this registry keeps it; `ended_at` is None while it is the present one. The first key has the number 1."""
 
     number: int
     public_key: bytes
+    since: datetime
     ended_at: datetime | None
 
 
