@@ -16,7 +16,8 @@ from hansa.rooms.operations.bundles import delete_of
 from hansa_verify import RegistryKey, verify_bundle
 from tests.conversations.test_versions import coder, registered, versions
 from tests.organizations import found
-from tests.registry import at_once
+from tests.pipelines import step
+from tests.registry import TestAgent, at_once
 
 MEMBERS = {
     "kind",
@@ -228,8 +229,8 @@ def every_change(bundle):
     for path in paths_of(bundle):
         changed = copy.deepcopy(bundle)
         holder = changed
-        for step in path[:-1]:
-            holder = holder[step]
+        for name in path[:-1]:
+            holder = holder[name]
         value = holder[path[-1]]
         if isinstance(value, bool):
             holder[path[-1]] = not value
@@ -386,6 +387,94 @@ async def test_pipelines_cross_by_the_slot_that_their_room_fills(registry, owner
     assert "A payee of the pipeline is unknown here." in made["warnings"]
 
 
+def chain(first, second, **members):
+    """A pipeline of two steps, of which the second takes the output of the first and has a fallback."""
+    steps = [
+        step("draft", first, "Write {{/input/topic}}.", attempts=2),
+        step(
+            "check",
+            second,
+            {"parts": [{"text": {"$ref": "/steps/draft/output/text"}}]},
+            needs=["draft"],
+            on_failure={"fallback": first},
+            when={"ref": "/input/checked", "equals": True},
+        ),
+    ]
+    return {"name": "Draft and check", "steps": steps, "budget": "10", **members}
+
+
+async def pipelines_of(who, did):
+    """The definitions of the pipelines of an agent, without what differs from agent to agent."""
+    listed = await who.registry.get(f"/agents/{did}/pipelines", headers=who.headers)
+    assert listed.status_code == 200, listed.text
+    kept = ("name", "description", "steps", "budget", "deadline_seconds")
+    return [{name: one[name] for name in kept} for one in listed.json()["items"]]
+
+
+async def test_pipelines_come_with_the_agent_in_their_newest_revision(registry, owner, agent):
+    first, second = [(await registry.agent()).did for _ in range(2)]
+    path = f"/agents/{agent.did}/pipelines"
+    made = await registry.post(path, json=chain(first, first), headers=owner.headers)
+    assert made.status_code == 201, made.text
+    revised = await registry.http.put(
+        f"/api/v1{path}/{made.json()['id']}",
+        json=chain(first, second, description="Second revision."),
+        headers=owner.headers,
+    )
+    assert (revised.status_code, revised.json()["revision"]) == (200, 2), revised.text
+    bundle = (await exported(owner, agent))["bundle"]
+    (definition,) = bundle["pipelines"]
+    assert made.json()["id"] not in json.dumps(bundle)
+    assert [one["agent"] for one in definition["steps"]] == [first, second]
+    other = await registry.developer()
+    imported = (await bring_in(other, bundle)).json()
+    assert await pipelines_of(other, imported["agent_did"]) == await pipelines_of(owner, agent.did)
+    assert not any("does not know" in warning for warning in imported["warnings"])
+    again = (await exported(other, as_exported(imported, registry)))["bundle"]
+    assert again["pipelines"] == bundle["pipelines"]
+
+
+def as_exported(imported, registry):
+    """The imported agent as exports name one."""
+    return TestAgent(registry, imported["agent_did"], "", imported)
+
+
+async def test_payees_that_do_not_exist_here_are_warnings(registry, owner, agent):
+    known = (await registry.agent()).did
+    gone, further = [f"did:hansa:elsewhere.example:{number}" for number in "12"]
+    for name, payees in (
+        ("All known", (known, known)),
+        ("Both gone", (further, gone)),
+        ("One gone", (known, gone)),
+    ):
+        body = chain(*payees, name=name)
+        made = await registry.post(f"/agents/{agent.did}/pipelines", json=body, headers=owner.headers)
+        assert made.status_code == 201, made.text
+    bundle = (await exported(owner, agent))["bundle"]
+    for members in ({"dry_run": True}, {}):
+        answer = await bring_in(owner, bundle, **members)
+        assert answer.is_success, answer.text
+        warned = [one for one in answer.json()["warnings"] if "does not know" in one]
+        assert warned == [
+            f"The pipeline Both gone pays agents that this registry does not know: {gone} and 1 more.",
+            f"The pipeline One gone pays agents that this registry does not know: {gone}.",
+        ]
+    assert len(await pipelines_of(owner, answer.json()["agent_did"])) == 3
+
+
+async def test_a_pipeline_of_a_bundle_is_judged_as_the_body_of_a_request(registry, owner, agent):
+    content = (await exported(owner, agent))["bundle"]
+    del content["signatures"]
+    payee = (await registry.agent()).did
+    before = await number_of_agents(registry)
+    cycle = chain(payee, payee)
+    cycle["steps"][0]["needs"] = ["check"]
+    for wrong in (cycle, chain(payee, payee, budget="-1"), {"name": "Half"}, chain(payee, payee, code="x")):
+        refused = await bring_in(owner, await signed_here(registry, {**content, "pipelines": [wrong]}))
+        assert (refused.status_code, refused.json()["error"]["field"]) == (422, "pipelines.0"), refused.text
+    assert await number_of_agents(registry) == before
+
+
 async def test_twenty_bundles_of_a_developer_are_stored_the_newest(registry, owner, agent):
     first = await exported(owner, agent)
     await at_once(*(exported(owner, agent) for _ in range(22)))
@@ -465,6 +554,25 @@ async def test_a_bundle_of_an_organization_is_forked_by_its_agents_alone(registr
     assert (await fork(await forker(admin), bundle["bundle_id"])).status_code == 404
     viewer = await organization.member("viewer")
     assert (await export(viewer, agent)).status_code == 403
+
+
+async def test_a_fork_of_an_organization_needs_room_in_it_also_when_several_come_at_once(
+    registry, monkeypatch
+):
+    organization = await found(registry)
+    agent = await organization.born()
+    await registry.post(
+        f"/agents/{agent.did}/authz/roles",
+        json={"role": "service-provider"},
+        headers=organization.owner.headers,
+    )
+    bundle = await exported(organization.owner, agent)
+    monkeypatch.setattr("hansa.rooms.organizations.rules.AGENTS_MAX", 2)
+    answers = await at_once(*(fork(agent, bundle["bundle_id"]) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
+    refused = next(answer for answer in answers if answer.status_code == 409)
+    assert refused.json()["error"]["code"] == "LIMIT_REACHED"
+    assert len((await organization.read(organization.owner, "/agents"))["items"]) == 2
 
 
 async def test_forks_count_in_the_quotas_of_children(agent, owner):

@@ -7,9 +7,11 @@ from pydantic import ValidationError
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Invalid
+from hansa.rooms import catalogue
 from hansa.rooms.operations import PipelinesOfBundle
 
 from . import store
+from .definition import Definition
 from .errors import DefinitionInvalid
 from .saving import PIPELINES_MAX, add
 from .schemas import PipelineIn, PipelineStepOut, plain_definition
@@ -30,21 +32,31 @@ async def _import(tx: Tx, did: str, definitions: Sequence[Any]) -> list[str]:
         raise Invalid(
             f"A bundle has at most {PIPELINES_MAX} pipelines, got {len(definitions)}.", field="pipelines"
         )
+    unknown: list[str] = []
     for place, members in enumerate(definitions):
         try:
             definition = PipelineIn.model_validate(members).definition()
             await add(tx, did, definition)
+            unknown += await _unknown_payees(tx, definition)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             where = ".".join(str(one) for one in first["loc"])
             raise Invalid(f"{where or 'pipeline'}: {first['msg']}", field=f"pipelines.{place}") from None
         except DefinitionInvalid as refusal:
             raise Invalid(refusal.detail, field=f"pipelines.{place}") from None
-    return (
-        ["The agents that its pipelines pay are those of the bundle; check them before a run."]
-        if definitions
-        else []
-    )
+    if not definitions:
+        return []
+    return ["The agents that its pipelines pay are those of the bundle; check them before a run.", *unknown]
+
+
+async def _unknown_payees(tx: Tx, definition: Definition) -> list[str]:
+    """A warning where the pipeline pays agents that have no card here: it is imported, and a run of it would fail at their steps."""
+    payees = {did for step in definition.steps for did in (step.agent, step.fallback) if did is not None}
+    missing = sorted(payees - (await catalogue.names_by_did(tx, sorted(payees))).keys())
+    if not missing:
+        return []
+    first = f"{missing[0]} and {len(missing) - 1} more" if len(missing) > 1 else missing[0]
+    return [f"The pipeline {definition.name} pays agents that this registry does not know: {first}."]
 
 
 BUNDLED = PipelinesOfBundle(_export, _import)

@@ -53,8 +53,8 @@ async def _keys_and_time(
         own = await federation.all_keys(tx)
         return [RegistryKey(key.kid, key.public_key, key.valid_from, key.retired_at) for key in own], at
     for peer in await federation.peers(tx):
-        is_open = peer.status == "active" and peer.quarantined_at is None and not peer.removing
-        if peer.spiffe_id == registry_id and is_open and await federation.speaks_for(tx, peer, did, settings):
+        counts = peer.is_open and peer.is_member
+        if peer.spiffe_id == registry_id and counts and await federation.speaks_for(tx, peer, did, settings):
             try:
                 return read_keys(peer.keys), at
             except NotAKey:
