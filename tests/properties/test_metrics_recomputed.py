@@ -7,23 +7,33 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil
+from typing import Any
 from uuid import uuid4
 
+import pytest
+from msgspec.structs import replace
+
 from hansa.foundation.events import A2APaymentFailed, CrossRegistryTransferCompleted
+from hansa.foundation.values.money import Minor
 from hansa.rooms import journal
 from hansa.rooms.journal.store import COLUMNS, stored
-from hansa.rooms.operations.metrics import rules
+from hansa.rooms.operations.metrics import counting, rules
 from hansa.rooms.operations.metrics.counting import add_settled
+from hansa.rooms.operations.metrics.records import Figures
 from tests.paying import Payments
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import StartRegistry, TestAgent, TestRegistry, another_process
 
 ROUNDS = by_tier(6, 60, 400)
+FAULT_ROUNDS = 6
+"""As many as find each planted fault."""
 ACTS_A_ROUND = 8
 AGES = [
     *(timedelta(0), timedelta(minutes=20), timedelta(hours=3), timedelta(hours=23), timedelta(days=3)),
     *(timedelta(days=20), timedelta(days=50), timedelta(days=500)),
 ]
+EDGES = 0.5
+"""Share of ages that end at the edge of a minute."""
 EXACT = ("paid_calls", "failed", "earned", "spent", "fees")
 
 
@@ -87,14 +97,19 @@ class History:
         )
 
     async def age(self) -> None:
-        """Move the events that are not counted yet into the past, where the journal refuses every change but this one."""
+        """Move the events that are not counted yet into the past, often to the very edge of a minute.
+
+        The journal refuses every change but this one.
+        """
 
         async def moved(tx) -> None:
             await tx.execute("SET LOCAL session_replication_role = replica")
             await tx.execute(
-                "UPDATE journal_event SET recorded_at = recorded_at - $1::interval"
+                "UPDATE journal_event SET recorded_at ="
+                " CASE WHEN $2 THEN date_trunc('minute', recorded_at) ELSE recorded_at END - $1::interval"
                 " WHERE xid >= (SELECT before_xid FROM operations_metric_counted)",
                 self.chance.choice(AGES),
+                self.chance.random() < EDGES,
             )
 
         await self.registry.transactions_ended()
@@ -210,11 +225,10 @@ def compare(shown: dict, did: str, events: list, times: dict[str, float]) -> Non
         assert abs(shown[name] - exact) <= 0.045 * exact + 1.1
 
 
-async def test_metrics_equal_what_is_recomputed_from_the_events(start_registry: StartRegistry):
-    registry = await start_registry()
-    chance = random.Random(printed_seed())
-    history = History(registry, [await registry.agent() for _ in range(3)], chance)
-    for _ in range(ROUNDS):
+async def play(history: History, rounds: int) -> None:
+    """Let rounds of acts be counted, each judged."""
+    registry, chance = history.registry, history.chance
+    for _ in range(rounds):
         async with history.late():
             for _ in range(chance.randrange(ACTS_A_ROUND)):
                 await history.act()
@@ -226,3 +240,58 @@ async def test_metrics_equal_what_is_recomputed_from_the_events(start_registry: 
         await registry.transactions_ended()
         await registry.database.transaction(lambda tx: add_settled(tx, registry.runtime))
         await history.prove()
+
+
+async def test_metrics_equal_what_is_recomputed_from_the_events(start_registry: StartRegistry):
+    registry = await start_registry()
+    chance = random.Random(printed_seed())
+    await play(History(registry, [await registry.agent() for _ in range(3)], chance), ROUNDS)
+
+
+def _fee_missed(patch: pytest.MonkeyPatch) -> None:
+    payments = journal.payments_between
+
+    async def without_fees(*portion: Any) -> list[journal.Paid]:
+        return [replace(one, fee=Minor(0)) for one in await payments(*portion)]
+
+    patch.setattr(counting.journal, "payments_between", without_fees)
+
+
+def _counted_on_both_sides_of_an_edge(patch: pytest.MonkeyPatch) -> None:
+    take = counting.Tally._take
+
+    def twice(tally: counting.Tally, event: journal.StoredEvent) -> None:
+        take(tally, event)
+        if event.timestamp == counting.minute_of(event.timestamp):
+            take(tally, replace(event, timestamp=event.timestamp - timedelta(minutes=1)))
+
+    patch.setattr(counting.Tally, "_take", twice)
+
+
+def _sign_of_crossings_wrong(patch: pytest.MonkeyPatch) -> None:
+    crossed = counting._crossed
+
+    def reversed_(event: journal.StoredEvent) -> Figures:
+        figures = crossed(event)
+        return Figures(earned=figures.spent, spent=figures.earned)
+
+    patch.setattr(counting, "_crossed", reversed_)
+
+
+FAULTS = {
+    "a fee is missed": _fee_missed,
+    "a payment at the edge of a minute counts on both sides": _counted_on_both_sides_of_an_edge,
+    "what comes in from another registry counts as spent": _sign_of_crossings_wrong,
+}
+SEED_OF_FAULTS = 7
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_planted_fault_is_found(
+    start_registry: StartRegistry, fault: str, monkeypatch: pytest.MonkeyPatch
+):
+    registry = await start_registry()
+    history = History(registry, [await registry.agent() for _ in range(3)], random.Random(SEED_OF_FAULTS))
+    FAULTS[fault](monkeypatch)
+    with pytest.raises(AssertionError):
+        await play(history, FAULT_ROUNDS)
