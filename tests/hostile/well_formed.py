@@ -32,6 +32,7 @@ from tests.hostile import (
     governance_requests,
     organization_requests,
     pipeline_requests,
+    release_requests,
     work_order_requests,
 )
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
@@ -292,28 +293,10 @@ async def _connection_to_end(stage: Stage) -> str:
     return str(made)
 
 
-async def _draft(stage: Stage) -> str:
-    """A version of the code of the staged agent that was never active."""
-    made = await stage.registry.post(
-        f"/agents/{stage.agent.did}/versions",
-        json={"version": f"draft {next(_numbers)}"},
-        headers=stage.developer.headers,
-    )
-    assert made.status_code == 200, made.text
-    return str(made.json()["version_id"])
-
-
-async def _end_deployments(stage: Stage) -> None:
-    """End the deployments of earlier requests: one of an agent is checked at a time."""
-    await _everybody(
-        stage,
-        "UPDATE operations_deployment SET status = 'failed', reason = 'staged', ended_at = now() WHERE ended_at IS NULL",
-    )
-
-
 async def _deployment(stage: Stage) -> WellFormed:
-    await _end_deployments(stage)
-    return _json(version_id=await _draft(stage), url="https://agent.example.com/a2a")
+    await release_requests.end_deployments(stage)
+    version_id = await release_requests.draft(stage)
+    return _json(version_id=version_id, url="https://agent.example.com/a2a")
 
 
 async def _stored_bundle(stage: Stage) -> str:
@@ -327,8 +310,7 @@ async def _stored_bundle(stage: Stage) -> str:
 
 
 async def _bundle(stage: Stage) -> WellFormed:
-    made = await stage.registry.post(f"/agents/{stage.agent.did}/export", headers=stage.developer.headers)
-    return _json(bundle=made.json()["bundle"])
+    return _json(bundle=await release_requests.bundle(stage))
 
 
 async def _fork(_: Stage) -> WellFormed:
@@ -337,25 +319,6 @@ async def _fork(_: Stage) -> WellFormed:
 
 async def _version(_: Stage) -> WellFormed:
     return _json(version=f"staged {next(_numbers)}")
-
-
-async def _active_deployment(stage: Stage) -> str:
-    """The active deployment of the staged agent, with one before; those that are open fail."""
-    await _end_deployments(stage)
-    draft = await _draft(stage)
-    insert = (
-        "INSERT INTO operations_deployment (agent_did, release_id, url, binding, protocol_version, must_be_signed, card_version,"
-        " status, former_url, before_id, ended_at)"
-        " VALUES ($1, $2, 'https://agent.example.com', 'JSONRPC', '1.0', false, 1, $3, 'https://agent.example.com', $4, now())"
-        " RETURNING id"
-    )
-
-    async def made(tx: Tx) -> str:
-        await tx.execute("UPDATE operations_deployment SET status = 'superseded' WHERE status = 'active'")
-        before = await tx.fetchval(insert, stage.agent.did, draft, "superseded", None)
-        return str(await tx.fetchval(insert, stage.agent.did, draft, "active", before))
-
-    return await stage.registry.database.transaction(made)
 
 
 async def _job_to_change(stage: Stage) -> str:
@@ -746,8 +709,8 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{token_id:uuid}": _token_id,
     "{job_id}": _job_to_change,
     "{bundle_id}": _stored_bundle,
-    "{version_id}": _draft,
-    "{deployment_id}": _active_deployment,
+    "{version_id}": release_requests.draft,
+    "{deployment_id}": release_requests.active_deployment,
     "/admin/invite-codes/{code}": _invitation_to_revoke,
     "/licences/{lid:uuid}": _issued_lid,
     "{lid}/suspend": _licence("suspend"),

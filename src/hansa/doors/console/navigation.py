@@ -188,6 +188,7 @@ FORMS_OF_AGENTS = (
     ("/disputes/new", OPERATE),
     ("/work", OPERATE),
     ("/children/check", MANAGE),
+    ("/releases/check", OPERATE),
 )
 
 

@@ -1,7 +1,7 @@
 """Operations: what owners watch of their agents, logs and metrics; versions of their code, deployments and bundles."""
 
 from hansa.rooms.operations.bundles import PIPELINES_OF_BUNDLE, PipelinesOfBundle
-from hansa.rooms.operations.deployments import list_deployments
+from hansa.rooms.operations.deployments import DeploymentRequest, list_deployments, preview_deployment
 from hansa.rooms.operations.descriptor import ROOM
 from hansa.rooms.operations.logs import (
     Entry,
@@ -26,6 +26,7 @@ __all__ = [
     "PIPELINES_OF_BUNDLE",
     "ROOM",
     "SETTLE_TIMES",
+    "DeploymentRequest",
     "Entry",
     "EntryFilter",
     "MetricsFiguresOut",
@@ -36,6 +37,7 @@ __all__ = [
     "metrics_of",
     "note_refused_payment_token",
     "note_stopped_webhook",
+    "preview_deployment",
     "quantile",
     "read_log",
     "releases_of",

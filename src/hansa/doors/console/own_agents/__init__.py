@@ -19,6 +19,7 @@ from . import (
     credentials,
     ending,
     history_pages,
+    import_pages,
     log_pages,
     metrics_pages,
     narrowing,
@@ -44,6 +45,7 @@ from . import (
 ROUTERS = (
     agent_list.router,
     wizard.router,
+    import_pages.router,
     overview.router,
     history_pages.router,
     log_pages.router,

@@ -6,6 +6,8 @@ from uuid import UUID
 
 import msgspec
 
+from hansa.rooms.catalogue import CardAddress
+
 DeploymentStatus: TypeAlias = Literal["pending", "verifying", "active", "failed", "superseded"]
 
 
@@ -15,6 +17,14 @@ class DeploymentRequest(msgspec.Struct, frozen=True):
     release_id: UUID
     url: str | None
     note: str | None
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Move that a request asks for: the version, the address that the card states now, and the one to be checked."""
+
+    version: str
+    present: CardAddress
+    url: str
 
 
 class NewDeployment(msgspec.Struct, frozen=True):

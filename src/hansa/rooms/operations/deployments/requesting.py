@@ -19,7 +19,7 @@ from .errors import (
     DeploymentUnknown,
     NothingBefore,
 )
-from .records import Deployment, DeploymentRequest, NewDeployment
+from .records import Deployment, DeploymentRequest, Move, NewDeployment
 
 
 async def request_deployment(
@@ -27,24 +27,34 @@ async def request_deployment(
 ) -> Deployment:
     """Store a pending deployment. `allowed`: the operator's list of further hosts.
 
-    Raises: AgentUnknown, OrgRoleRequired, AgentRevokedForGood, ReleaseUnknown, CardUnknown, AddressMissing, HostRefused,
-    DeploymentUnderWay, DeploymentsTooMany.
+    Raises: as preview_deployment, and DeploymentUnderWay, DeploymentsTooMany.
+    """
+    move = await preview_deployment(tx, caller, did, asked, allowed)
+    new = NewDeployment(
+        agent_did=did,
+        release_id=asked.release_id,
+        url=move.url,
+        binding=move.present.interface.binding,
+        protocol_version=move.present.interface.version,
+        note=asked.note,
+        must_be_signed=isinstance(caller, Agent),
+        card_version=move.present.version,
+    )
+    return await _stored(tx, new)
+
+
+async def preview_deployment(
+    tx: Tx, caller: Developer | Agent, did: str, asked: DeploymentRequest, allowed: Collection[str]
+) -> Move:
+    """Judge a request for a deployment, with the agent and the version locked; nothing is stored.
+
+    Raises: AgentUnknown, OrgRoleRequired, AgentRevokedForGood, ReleaseUnknown, CardUnknown, AddressMissing, HostRefused.
     """
     await lock_agent(tx, caller, did)
     release = await lock_release(tx, did, asked.release_id)
-    address = await catalogue.address_of_agent(tx, did)
-    url = require_callable(asked.url or address.interface.url, allowed, field="url").url
-    new = NewDeployment(
-        agent_did=did,
-        release_id=release.id,
-        url=url,
-        binding=address.interface.binding,
-        protocol_version=address.interface.version,
-        note=asked.note,
-        must_be_signed=isinstance(caller, Agent),
-        card_version=address.version,
-    )
-    return await _stored(tx, new)
+    present = await catalogue.address_of_agent(tx, did)
+    url = require_callable(asked.url or present.interface.url, allowed, field="url").url
+    return Move(release.version, present, url)
 
 
 async def request_rollback(tx: Tx, caller: Developer | Agent, did: str, deployment_id: UUID) -> Deployment:
