@@ -48,6 +48,8 @@ class Picture:
 CONSENT = "consent"
 """Place of the page on which a person allows a client."""
 GUILD = "/account/organizations/lighthouse"
+RELEASES = "releases"
+"""Place of the versions and deployments of her agent."""
 
 PICTURES_TAKEN = (
     Picture("front", "/", DESK),
@@ -61,6 +63,7 @@ PICTURES_TAKEN = (
     Picture("connect", "/connect", DESK, folder=OF_GUIDES),
     Picture("consent", CONSENT, LONG, folder=OF_GUIDES),
     Picture("treasury", f"{GUILD}/treasury", {"width": 1120, "height": 1180}, folder=OF_GUIDES),
+    Picture("releases", RELEASES, {"width": 1120, "height": 760}, folder=OF_GUIDES),
     Picture("work", f"{GUILD}/work", {"width": 1120, "height": 600}, folder=OF_GUIDES),
 )
 
@@ -84,7 +87,11 @@ async def take(browser: Browser, address: str, picture: Picture) -> None:
     if picture.path == CONSENT:
         await open_consent(page, address)
     elif picture.path.startswith(GUILD):
-        await open_guild(page, picture.path)
+        await open_own(page, picture.path)
+    elif picture.path == RELEASES:
+        await open_own(page, "/account/agents")
+        await page.get_by_role("link", name="Shopper").click()
+        await page.goto(f"{page.url}/releases")
     else:
         await open_page(page, picture.path)
     await page.wait_for_load_state("networkidle")
@@ -101,6 +108,7 @@ async def join(address: str) -> None:
         await registry.accounts.register("Ada", PERSON, PASSWORD, accept_terms=True, is_of_age=True)
         await registry.accounts.login(PERSON, PASSWORD)
         made = await registry.agents.create(card=card_of(name="Shopper"))
+        await _release(registry, made.agent_did)
         guild = await registry.organizations.found("lighthouse", "Lighthouse", visibility="public")
         async with AsyncRegistry(address, agent=made.credentials) as paying:
             await paying.transfers.transfer(guild.treasury_did, 60)
@@ -113,6 +121,18 @@ async def join(address: str) -> None:
         await treasury.replace_rules(TreasuryRules(per_day_max=Decimal(50)))
         for title, amount in (("Translate the manual", 12), ("Check the harbour charts", 9)):
             await registry.work_orders.open("lighthouse", _order(title, amount))
+
+
+async def _release(registry: AsyncRegistry, did: str) -> None:
+    """Two versions of the code, and a deployment to a host that is not there."""
+    for version, notes in (("2.0.0", "Compares prices of three sellers."), ("2.1.0", "Twice as fast.")):
+        made = await registry.releases.register(version, did, commit_hash="9e01d6c1f7", release_notes=notes)
+        if version == "2.0.0":
+            await registry.releases.activate(made.version_id, did)
+    asked = await registry.releases.deploy(made.version_id, did, note="New machine")
+    while not asked.has_ended:
+        await asyncio.sleep(0.5)
+        asked = await registry.releases.deployment(asked.deployment_id, did)
 
 
 def _order(title: str, amount: int) -> NewWorkOrder:
@@ -128,8 +148,8 @@ def _order(title: str, amount: int) -> NewWorkOrder:
     )
 
 
-async def open_guild(page: Page, path: str) -> None:
-    """Log in as the person of the consent, and open a page of her organization."""
+async def open_own(page: Page, path: str) -> None:
+    """Log in as the person of the consent, and open a page of hers."""
     await page.goto("/login")
     await page.get_by_label("E-mail address").fill(PERSON)
     await page.get_by_label("Password", exact=True).fill(PASSWORD)

@@ -1,12 +1,14 @@
 """Versions, deployments and bundles by the client, and its commands."""
 
+import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from hansa.rooms.operations.deployments import DEPLOYMENT_CHECKS
-from hansa_client import ApiKey
+from hansa_client import ApiKey, Registry
 from hansa_client.errors import Conflict, NotFound
 from tests.client.conftest import Open
 from tests.client.faults import Faults
@@ -17,6 +19,7 @@ from tests.registry import PASSWORD, TestRegistry
 from tests.running_jobs import run_due
 
 URL = "https://agent.example.com/a2a"
+GUIDE = Path(__file__).parents[2] / "docs/guides/versions-and-deployments.md"
 
 
 async def test_an_agent_registers_activates_and_deploys_versions(
@@ -49,6 +52,29 @@ async def test_an_agent_registers_activates_and_deploys_versions(
     assert (await own.releases.deployments()).deployments == [ended]
     with pytest.raises(Conflict):
         await developer.releases.roll_back(ended.deployment_id, agent.did)
+
+
+async def test_the_code_of_the_guide_walks_from_a_version_to_an_imported_agent(
+    address: str, registry: TestRegistry, capsys: pytest.CaptureFixture[str]
+):
+    owner = await registry.developer()
+    agent = await coder(owner)
+    key = await owner.api_key("agents:create", "agents:read", "agents:write")
+    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+    def walk() -> None:
+        with Registry(address, developer=ApiKey(key.token)) as client:
+            exec(code, {"registry": client, "did": agent.did, "url": URL})
+
+    walking = asyncio.create_task(asyncio.to_thread(walk))
+    while not walking.done():
+        await run_due(registry.runtime, DEPLOYMENT_CHECKS)
+        await asyncio.sleep(0.1)
+    await walking
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("failed The host gave no answer")
+    assert printed[-1].startswith("did:hansa:")
+    assert printed[-1] != agent.did
 
 
 async def test_a_bundle_is_exported_previewed_imported_and_forked(connect: Open, registry: TestRegistry):
