@@ -33,34 +33,34 @@ async def governor(registry: TestRegistry, staked: str = "20") -> TestAgent:
 async def test_a_proposal_is_made_voted_on_and_tallied(connect: Open, registry: TestRegistry, faults: Faults):
     agents, agent = Assembly(registry), await governor(registry)
     own, anyone = connect(agent=credentials_of(agent)), connect()
-    made = await own.governance.propose("Meet on Mondays", "At ten.", timedelta(hours=1))
-    assert (await anyone.governance.list()).items[0] == made
+    made = await own.agent.governance.propose("Meet on Mondays", "At ten.", timedelta(hours=1))
+    assert (await anyone.agent.governance.list()).items[0] == made
     path = f"/api/v1/governance/proposals/{made.id}/vote"
     faults.next(path, "answer lost")
-    cast = await own.governance.vote(made.id, "for", reason="Calm.")
+    cast = await own.agent.governance.vote(made.id, "for", reason="Calm.")
     assert (cast.vote, cast.voting_power, cast.reason) == ("for", Decimal(20), "Calm.")
     assert len(set(faults.keys(path))) == 1
-    assert (await anyone.governance.votes(made.id)).items == [cast]
-    power = await own.governance.power()
+    assert (await anyone.agent.governance.votes(made.id)).items == [cast]
+    power = await own.agent.governance.power()
     assert (power.staked, power.pinned, power.pinned_until) == (Decimal(20), Decimal(20), made.end_timestamp)
     with pytest.raises(Conflict):
-        await own.governance.tally(made.id)
+        await own.agent.governance.tally(made.id)
     await agents.elapse({"id": made.id}, 1)
-    assert (await own.governance.tally(made.id)).status == "PASSED"
-    other = await own.governance.propose("Another", "", timedelta(hours=1))
-    assert (await own.governance.cancel(other.id)).status == "CANCELLED"
+    assert (await own.agent.governance.tally(made.id)).status == "PASSED"
+    other = await own.agent.governance.propose("Another", "", timedelta(hours=1))
+    assert (await own.agent.governance.cancel(other.id)).status == "CANCELLED"
 
 
 async def test_a_change_of_settings_is_decided_by_an_administrator(connect: Open, registry: TestRegistry):
     agents, agent = Assembly(registry), await governor(registry, "100")
     own = connect(agent=credentials_of(agent))
     change = {"bond_minimum": PolicyChange(before="100", after="50")}
-    made = await own.governance.propose("A smaller bond", "", timedelta(hours=72), policy=change)
+    made = await own.agent.governance.propose("A smaller bond", "", timedelta(hours=72), policy=change)
     assert made.policy_diff == change
-    await own.governance.vote(made.id, "for")
+    await own.agent.governance.vote(made.id, "for")
     await agents.elapse({"id": made.id}, 96)
-    assert (await own.governance.tally(made.id)).execution == "AWAITING"
-    (bond,) = [one for one in (await own.governance.parameters()).items if one.name == "bond_minimum"]
+    assert (await own.agent.governance.tally(made.id)).execution == "AWAITING"
+    (bond,) = [one for one in (await own.agent.governance.parameters()).items if one.name == "bond_minimum"]
     assert (bond.value, bond.source, bond.bounds.most) == ("100", "default", "10000")
     later = datetime.now(UTC) + timedelta(hours=1)
     support, platform = [
@@ -68,14 +68,14 @@ async def test_a_change_of_settings_is_decided_by_an_administrator(connect: Open
         for area in ("admin_support", "admin_platform")
     ]
     with pytest.raises(Forbidden):
-        await support.governance.apply(made.id, "Agreed.")
-    queued = await platform.governance.apply(made.id, "Agreed.")
+        await support.decisions.apply(made.id, "Agreed.")
+    queued = await platform.decisions.apply(made.id, "Agreed.")
     assert (queued.execution, queued.reason) == ("QUEUED", "Agreed.")
-    assert (await platform.governance.veto(made.id, "An error.")).execution == "VETOED"
+    assert (await platform.decisions.veto(made.id, "An error.")).execution == "VETOED"
     with pytest.raises(Conflict):
-        await platform.governance.decline(made.id, "Too late.")
+        await platform.decisions.decline(made.id, "Too late.")
     with pytest.raises(Conflict):
-        await platform.governance.reset("bond_minimum", "Nothing to reset.")
+        await platform.decisions.reset("bond_minimum", "Nothing to reset.")
 
 
 async def test_governance_as_its_user_types_it(

@@ -148,3 +148,30 @@ async def test_an_owner_is_appointed_by_an_administrator_and_vetoed(connect: Ope
     appointed = await administrator.organizations.appoint_owner("house", appointee, "Lost.")
     assert (appointed.developer_id, appointed.status) == (appointee, "PENDING")
     assert (await second.organizations.veto("house")).status == "VETOED"
+
+
+async def test_an_organization_is_suspended_and_reinstated_by_an_administrator(
+    connect: Open, registry: TestRegistry
+):
+    (owner,) = await developers(connect, 1)
+    made = await owner.organizations.found("depot", "Depot")
+    born = await owner.agents.create(card=card_of("Born"), organization="depot")
+    with pytest.raises(Forbidden):
+        await owner.organizations.suspend("depot", "Stolen units.")
+    enforcement = await registry.administrator("admin_enforcement")
+    later = datetime.now(UTC) + timedelta(days=1)
+    administrator = connect(developer=DeveloperTokens(enforcement.token, "", later))
+    with pytest.raises(NotFound):
+        await administrator.organizations.suspend("nowhere", "Stolen units.")
+    suspended = await administrator.organizations.suspend("depot", "Stolen units.", key="suspended-1")
+    again = await administrator.organizations.suspend("depot", "Stolen units.", key="suspended-1")
+    assert again == suspended
+    assert (suspended.organization_id, suspended.status) == (made.id, "suspended")
+    assert {one.agent_did: one.registry for one in suspended.results} == {
+        made.treasury_did: "suspended",
+        born.agent_did: "suspended",
+    }
+    assert (await owner.organizations.read("depot")).status == "suspended"
+    reinstated = await administrator.organizations.reinstate("depot", "The units are back.")
+    assert (reinstated.status, {one.registry for one in reinstated.results}) == ("active", {"reinstated"})
+    assert (await owner.organizations.read("depot")).status == "active"

@@ -1,4 +1,4 @@
-"""Governance: proposals and votes of the agent that this client acts for, and decisions of an administrator.
+"""Governance: proposals and votes of the agent that this client acts for, which anyone reads, and decisions of an administrator.
 
 Each act is one intent: all its attempts carry one Idempotency-Key.
 """
@@ -26,11 +26,10 @@ ADMIN = "/api/v1/admin/governance"
 
 
 class AsyncGovernance:
-    """Propose, vote, and read what was decided."""
+    """Propose and vote; anyone reads proposals, votes and settings."""
 
-    def __init__(self, transport: AsyncTransport, developer: AsyncSession, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
         self._transport = transport
-        self._developer = developer
         self._agent = agent
 
     async def propose(
@@ -98,29 +97,37 @@ class AsyncGovernance:
         """The settings that votes may change, for anyone."""
         return await self._transport.answer(Call("GET", f"{PREFIX}/parameters"), Parameters)
 
+
+class AsyncDecisions:
+    """Decide on proposals and settings, as an administrator of the platform."""
+
+    def __init__(self, transport: AsyncTransport, administrator: AsyncSession) -> None:
+        self._transport = transport
+        self._administrator = administrator
+
     async def apply(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """Let a passed change take effect, as an administrator. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
+        """Let a passed change take effect. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         return await self._decide(proposal_id, "apply", reason, key)
 
     async def decline(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """End a passed change, as an administrator. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
+        """End a passed change. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         return await self._decide(proposal_id, "decline", reason, key)
 
     async def veto(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """Cancel an open proposal, or withdraw a scheduled change, as an administrator.
+        """Cancel an open proposal, or withdraw a scheduled change.
 
         Raises: Conflict, Forbidden, NotFound, OutcomeUnknown.
         """
         return await self._decide(proposal_id, "veto", reason, key)
 
     async def reset(self, name: str, reason: str, *, key: str | None = None) -> Parameter:
-        """Give a setting back to the environment, as an administrator. Raises: Conflict, Forbidden, Invalid, OutcomeUnknown."""
+        """Give a setting back to the environment. Raises: Conflict, Forbidden, Invalid, OutcomeUnknown."""
         call = _post(f"{ADMIN}/parameters/{name}/reset", {"reason": reason}, key)
-        return await self._transport.answer(call, Parameter, self._developer)
+        return await self._transport.answer(call, Parameter, self._administrator)
 
     async def _decide(self, proposal_id: int, act: str, reason: str, key: str | None) -> Proposal:
         call = _post(f"{ADMIN}/proposals/{int(proposal_id)}/{act}", {"reason": reason}, key)
-        return await self._transport.answer(call, Proposal, self._developer)
+        return await self._transport.answer(call, Proposal, self._administrator)
 
 
 def _path(proposal_id: int) -> str:

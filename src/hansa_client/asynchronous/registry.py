@@ -22,7 +22,7 @@ from .contracts import AsyncContracts
 from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
 from .events import AsyncEvents
-from .governance import AsyncGovernance
+from .governance import AsyncDecisions, AsyncGovernance
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .logs import AsyncLogs
 from .metrics import AsyncMetrics
@@ -82,7 +82,8 @@ class AsyncRegistry:
         self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)
         self.staking = AsyncStaking(transport, acting)
-        self.governance = AsyncGovernance(transport, login, acting)
+        self.agent = AsyncAgent(transport, acting)
+        self.decisions = AsyncDecisions(transport, login)
         self.payments = AsyncPayments(transport, acting)
         self.wallets = AsyncWallets(transport, acting)
         self.contracts = AsyncContracts(transport, acting)
@@ -118,6 +119,13 @@ class AsyncRegistry:
         response = answer.response()
         response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
         return response
+
+
+class AsyncAgent:
+    """The agent that this client acts for, by the groups of its acts."""
+
+    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+        self.governance = AsyncGovernance(transport, agent)
 
 
 class AsyncNoAgent:

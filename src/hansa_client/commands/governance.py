@@ -41,8 +41,8 @@ def propose(
     from .opening import acting
 
     with acting(profile, agent, key) as (registry, once):
-        policy = _changes(change, registry.governance.parameters()) if change else None
-        made = registry.governance.propose(title, text, timedelta(days=days), policy=policy, key=once)
+        policy = _changes(change, registry.agent.governance.parameters()) if change else None
+        made = registry.agent.governance.propose(title, text, timedelta(days=days), policy=policy, key=once)
         _show(made, as_json=as_json)
 
 
@@ -58,7 +58,7 @@ def list_proposals(
     from .opening import as_anyone, show
 
     with as_anyone(profile) as registry:
-        page = registry.governance.list(include_closed=every, limit=limit)
+        page = registry.agent.governance.list(include_closed=every, limit=limit)
         show("\n".join(map(_line, page.items)) or "No proposals.", page, as_json=as_json)
 
 
@@ -68,7 +68,7 @@ def show_proposal(proposal: ProposalId, *, profile: ProfileName = None, as_json:
     from .opening import as_anyone
 
     with as_anyone(profile) as registry:
-        _show(registry.governance.read(proposal), as_json=as_json)
+        _show(registry.agent.governance.read(proposal), as_json=as_json)
 
 
 @app.command("votes", epilog=examples("hansa-client governance votes 7"))
@@ -79,7 +79,7 @@ def list_votes(
     from .opening import as_anyone, show
 
     with as_anyone(profile) as registry:
-        page = registry.governance.votes(proposal, limit=limit)
+        page = registry.agent.governance.votes(proposal, limit=limit)
         lines = [
             f"{one.vote}  {one.voting_power:f}  {one.voter_did}  {one.reason or ''}".rstrip()
             for one in page.items
@@ -102,7 +102,7 @@ def vote(
     from .opening import acting, show
 
     with acting(profile, agent, key) as (registry, once):
-        cast = registry.governance.vote(proposal, choice, reason=reason, key=once)
+        cast = registry.agent.governance.vote(proposal, choice, reason=reason, key=once)
         show(f"{cast.vote}  {cast.voting_power:f}  proposal {cast.proposal_id}", cast, as_json=as_json)
 
 
@@ -119,7 +119,7 @@ def tally(
     from .opening import acting
 
     with acting(profile, agent, key) as (registry, once):
-        _show(registry.governance.tally(proposal, key=once), as_json=as_json)
+        _show(registry.agent.governance.tally(proposal, key=once), as_json=as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client governance cancel 7"))
@@ -135,7 +135,7 @@ def cancel(
     from .opening import acting
 
     with acting(profile, agent, key) as (registry, once):
-        _show(registry.governance.cancel(proposal, key=once), as_json=as_json)
+        _show(registry.agent.governance.cancel(proposal, key=once), as_json=as_json)
 
 
 @app.command("power", epilog=examples("hansa-client governance power"))
@@ -144,7 +144,7 @@ def power(*, agent: AgentName = None, profile: ProfileName = None, as_json: AsJs
     from .opening import as_agent, show
 
     with as_agent(profile, agent) as registry:
-        held = registry.governance.power()
+        held = registry.agent.governance.power()
         until = f" until {held.pinned_until.isoformat(timespec='seconds')}" if held.pinned_until else ""
         show(f"staked {held.staked:f}\npinned {held.pinned:f}{until}", held, as_json=as_json)
 
@@ -155,7 +155,7 @@ def parameters(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
     from .opening import as_anyone, show
 
     with as_anyone(profile) as registry:
-        found = registry.governance.parameters()
+        found = registry.agent.governance.parameters()
         show(
             "\n".join(f"{one.name}  {one.value}  {one.source}" for one in found.items), found, as_json=as_json
         )
@@ -175,8 +175,8 @@ def decide(
     from .opening import as_developer
 
     with as_developer(profile) as (registry, _):
-        governance = registry.governance
-        acts = {"apply": governance.apply, "decline": governance.decline, "veto": governance.veto}
+        decisions = registry.decisions
+        acts = {"apply": decisions.apply, "decline": decisions.decline, "veto": decisions.veto}
         _show(acts[act](proposal, reason, key=key), as_json=as_json)
 
 
@@ -193,7 +193,7 @@ def reset(
     from .opening import as_developer, show
 
     with as_developer(profile) as (registry, _):
-        found = registry.governance.reset(name, reason, key=key)
+        found = registry.decisions.reset(name, reason, key=key)
         show(f"{found.name}  {found.value}  {found.source}", found, as_json=as_json)
 
 

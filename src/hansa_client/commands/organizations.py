@@ -7,7 +7,7 @@ import typer
 from .options import AsJson, Key, Limit, OrganizationName, ProfileName, examples
 
 if TYPE_CHECKING:
-    from hansa_client.records.organizations import Organization, OwnerAppointment
+    from hansa_client.records.organizations import EnforcedOrganization, Organization, OwnerAppointment
 
 app = typer.Typer(
     help="Found organizations, and manage their members, teams and agents.", no_args_is_help=True
@@ -15,6 +15,7 @@ app = typer.Typer(
 
 AgentDid = Annotated[str, typer.Argument(help="DID of the agent.")]
 DeveloperId = Annotated[int, typer.Argument(min=1, help="Id of the developer, as `org members` shows it.")]
+EnforcementReason = Annotated[str, typer.Option(help="Reason, shown only to administrators.")]
 VisibilityName = Literal["private", "public"]
 
 
@@ -217,6 +218,38 @@ def appoint_owner(
         _show_appointment(appointed, as_json=as_json)
 
 
+@app.command("suspend", epilog=examples('hansa-client org suspend guild --reason "Stolen units."'))
+def suspend_organization(
+    organization: OrganizationName,
+    *,
+    reason: EnforcementReason,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Suspend an organization with its treasury and its agents, as an administrator of enforcement."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        _show_enforcement(registry.organizations.suspend(organization, reason, key=key), as_json=as_json)
+
+
+@app.command("reinstate", epilog=examples('hansa-client org reinstate guild --reason "The units are back."'))
+def reinstate_organization(
+    organization: OrganizationName,
+    *,
+    reason: EnforcementReason,
+    key: Key = None,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Reinstate an organization, and what its suspension alone suspended, as an administrator of enforcement."""
+    from .opening import as_developer
+
+    with as_developer(profile) as (registry, _):
+        _show_enforcement(registry.organizations.reinstate(organization, reason, key=key), as_json=as_json)
+
+
 def _line(organization: "Organization") -> str:
     return f"{organization.slug}  {organization.role or '-'}  {organization.status}  {organization.name}"
 
@@ -241,3 +274,13 @@ def _show_appointment(appointment: "OwnerAppointment", *, as_json: bool) -> None
     at = appointment.effective_at.isoformat(timespec="seconds")
     sentence = f"developer:{appointment.developer_id}  {appointment.status}  takes effect {at}"
     show(sentence, appointment, as_json=as_json)
+
+
+def _show_enforcement(enforced: "EnforcedOrganization", *, as_json: bool) -> None:
+    from .opening import show
+
+    lines = [
+        f"{enforced.organization_id}  {enforced.status}",
+        *(f"{one.agent_did}  {one.registry}  account {one.teg}" for one in enforced.results),
+    ]
+    show("\n".join(lines), enforced, as_json=as_json)

@@ -174,6 +174,23 @@ class OwnerAppointment(Record, frozen=True):
     ended_at: datetime | None = None
 
 
+class EnforcementResult(Record, frozen=True):
+    """Result of a suspension or reinstatement for the treasury or one agent: its status, its workload identity, its account."""
+
+    agent_did: str
+    registry: str
+    mtls: str
+    teg: str
+
+
+class EnforcedOrganization(Record, frozen=True):
+    """A suspended or reinstated organization, with a result for its treasury and for each agent that followed."""
+
+    organization_id: str
+    status: str
+    results: list[EnforcementResult]
+
+
 class Deletion(Record, frozen=True):
     """The object does not exist any more."""
 

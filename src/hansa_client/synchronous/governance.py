@@ -1,5 +1,5 @@
 # Generated from hansa_client/asynchronous/governance.py by `python -m tests.house.synchronous`.
-"""Governance: proposals and votes of the agent that this client acts for, and decisions of an administrator.
+"""Governance: proposals and votes of the agent that this client acts for, which anyone reads, and decisions of an administrator.
 
 Each act is one intent: all its attempts carry one Idempotency-Key.
 """
@@ -27,11 +27,10 @@ ADMIN = "/api/v1/admin/governance"
 
 
 class Governance:
-    """Propose, vote, and read what was decided."""
+    """Propose and vote; anyone reads proposals, votes and settings."""
 
-    def __init__(self, transport: Transport, developer: Session, agent: Session) -> None:
+    def __init__(self, transport: Transport, agent: Session) -> None:
         self._transport = transport
-        self._developer = developer
         self._agent = agent
 
     def propose(
@@ -99,29 +98,37 @@ class Governance:
         """The settings that votes may change, for anyone."""
         return self._transport.answer(Call("GET", f"{PREFIX}/parameters"), Parameters)
 
+
+class Decisions:
+    """Decide on proposals and settings, as an administrator of the platform."""
+
+    def __init__(self, transport: Transport, administrator: Session) -> None:
+        self._transport = transport
+        self._administrator = administrator
+
     def apply(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """Let a passed change take effect, as an administrator. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
+        """Let a passed change take effect. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         return self._decide(proposal_id, "apply", reason, key)
 
     def decline(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """End a passed change, as an administrator. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
+        """End a passed change. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
         return self._decide(proposal_id, "decline", reason, key)
 
     def veto(self, proposal_id: int, reason: str, *, key: str | None = None) -> Proposal:
-        """Cancel an open proposal, or withdraw a scheduled change, as an administrator.
+        """Cancel an open proposal, or withdraw a scheduled change.
 
         Raises: Conflict, Forbidden, NotFound, OutcomeUnknown.
         """
         return self._decide(proposal_id, "veto", reason, key)
 
     def reset(self, name: str, reason: str, *, key: str | None = None) -> Parameter:
-        """Give a setting back to the environment, as an administrator. Raises: Conflict, Forbidden, Invalid, OutcomeUnknown."""
+        """Give a setting back to the environment. Raises: Conflict, Forbidden, Invalid, OutcomeUnknown."""
         call = _post(f"{ADMIN}/parameters/{name}/reset", {"reason": reason}, key)
-        return self._transport.answer(call, Parameter, self._developer)
+        return self._transport.answer(call, Parameter, self._administrator)
 
     def _decide(self, proposal_id: int, act: str, reason: str, key: str | None) -> Proposal:
         call = _post(f"{ADMIN}/proposals/{int(proposal_id)}/{act}", {"reason": reason}, key)
-        return self._transport.answer(call, Proposal, self._developer)
+        return self._transport.answer(call, Proposal, self._administrator)
 
 
 def _path(proposal_id: int) -> str:

@@ -13,6 +13,7 @@ from hansa_client.records.agents import MyAgent
 from hansa_client.records.organizations import (
     ChangedMember,
     Deletion,
+    EnforcedOrganization,
     Grant,
     Organization,
     OrganizationAct,
@@ -221,9 +222,26 @@ class Organizations:
         self, organization: str, developer_id: int, reason: str, *, key: str | None = None
     ) -> OwnerAppointment:
         """Appoint an owner, as an administrator of support. Raises: Conflict, Forbidden, NotFound, Invalid, OutcomeUnknown."""
-        path = f"/api/v1/admin/organizations/{quote(organization, safe='')}/owners"
-        call = _post(path, {"developer_id": developer_id, "reason": reason}, key)
+        call = _post(
+            _admin_path(organization, "owners"), {"developer_id": developer_id, "reason": reason}, key
+        )
         return self._transport.answer(call, OwnerAppointment, self._developer)
+
+    def suspend(self, organization: str, reason: str, *, key: str | None = None) -> EnforcedOrganization:
+        """Suspend an organization with its treasury and its agents, as an administrator of enforcement.
+
+        Raises: Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        call = _post(_admin_path(organization, "suspend"), {"reason": reason}, key)
+        return self._transport.answer(call, EnforcedOrganization, self._developer)
+
+    def reinstate(self, organization: str, reason: str, *, key: str | None = None) -> EnforcedOrganization:
+        """Reinstate an organization, and what its suspension alone suspended, as an administrator of enforcement.
+
+        Raises: Forbidden, NotFound, Invalid, OutcomeUnknown.
+        """
+        call = _post(_admin_path(organization, "reinstate"), {"reason": reason}, key)
+        return self._transport.answer(call, EnforcedOrganization, self._developer)
 
     def _place(self, method: str, path: str) -> None:
         self._transport.response(Call(method, path), self._developer)
@@ -242,6 +260,10 @@ def done_or_asked(
 def path_of(organization: str) -> str:
     """The path of an organization."""
     return f"{PREFIX}/{quote(organization, safe='')}"
+
+
+def _admin_path(organization: str, act: str) -> str:
+    return f"/api/v1/admin/organizations/{quote(organization, safe='')}/{act}"
 
 
 def _team(organization: str, team: str) -> str:

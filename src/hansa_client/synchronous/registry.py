@@ -23,7 +23,7 @@ from .contracts import Contracts
 from .discovery import Discovery
 from .disputes import Disputes
 from .events import Events
-from .governance import Governance
+from .governance import Decisions, Governance
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .logs import Logs
 from .metrics import Metrics
@@ -83,7 +83,8 @@ class Registry:
         self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)
         self.staking = Staking(transport, acting)
-        self.governance = Governance(transport, login, acting)
+        self.agent = Agent(transport, acting)
+        self.decisions = Decisions(transport, login)
         self.payments = Payments(transport, acting)
         self.wallets = Wallets(transport, acting)
         self.contracts = Contracts(transport, acting)
@@ -119,6 +120,13 @@ class Registry:
         response = answer.response()
         response.request = request_of(self.url, call, None, TIMEOUT_SECONDS)
         return response
+
+
+class Agent:
+    """The agent that this client acts for, by the groups of its acts."""
+
+    def __init__(self, transport: Transport, agent: Session) -> None:
+        self.governance = Governance(transport, agent)
 
 
 class NoAgent:
