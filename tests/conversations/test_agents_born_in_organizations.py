@@ -71,11 +71,45 @@ async def test_it_gets_no_genesis_grant_and_leaves_that_of_the_developer(registr
     assert own["initial_funding_status"] == "completed"
 
 
-async def test_a_card_without_a_name_is_named_after_the_organization(registry, guild):
+async def test_a_card_without_a_name_is_named_after_a_public_organization(registry, guild):
+    made_public = await guild.send(guild.owner, "PATCH", json={"visibility": "public"})
+    assert made_public.status_code == 200, made_public.text
     for body in ({"agent_card": card_of("Polyglot")}, {"agent_host": "https://polyglot.example"}):
         made = await created(guild.owner, guild, **body)
         card = (await registry.get(f"/agent-cards/{made['agent_did']}")).json()
         assert card["human_readable_id"].startswith(f"{guild.slug}/polyglot"), card["human_readable_id"]
+
+
+async def test_a_card_without_a_name_reveals_no_private_organization(registry, guild):
+    for body in ({"agent_card": card_of("Polyglot")}, {"agent_host": "https://polyglot.example"}):
+        made = await created(guild.owner, guild, **body)
+        own, _ = await create_agent(registry.runtime, guild.owner.token, card_of("Polyglot"))
+        documents = [
+            (await registry.get(f"/agent-cards/{did}")).json()
+            for did in (made["agent_did"], own["agent_did"])
+        ]
+        prefixes = {one["human_readable_id"].partition("/")[0] for one in documents}
+        assert len(prefixes) == 1, "the name of its owner's own agents"
+        await registry.indexed()
+        found = [
+            await registry.http.get(f"/api/v1/agent-cards/{made['agent_did']}"),
+            await registry.http.get("/api/v1/agent-cards/discover", params={"q": "Polyglot"}),
+            await registry.http.get(f"/agents/{documents[0]['human_readable_id']}"),
+        ]
+        assert [one.status_code for one in found] == [200, 200, 200]
+        assert not any(guild.slug in one.text for one in found)
+
+
+async def test_a_card_keeps_its_name_when_its_organization_becomes_private(registry, guild):
+    await guild.send(guild.owner, "PATCH", json={"visibility": "public"})
+    first = await created(guild.owner, guild, agent_card=card_of("Polyglot"))
+    await guild.send(guild.owner, "PATCH", json={"visibility": "private"})
+    second = await created(guild.owner, guild, agent_card=card_of("Polyglot"))
+    names = [
+        (await registry.get(f"/agent-cards/{one['agent_did']}")).json()["human_readable_id"]
+        for one in (first, second)
+    ]
+    assert [one.startswith(f"{guild.slug}/") for one in names] == [True, False]
 
 
 async def test_a_card_may_have_a_name_of_the_organization(registry, guild):

@@ -16,7 +16,7 @@ from .errors import CardExists, HumanReadableIdTaken
 from .form import require_card
 from .hosts import host_address
 from .records import NewCard, StoredCard
-from .reserved_names import name_of_organization, require_free_name
+from .reserved_names import public_name_of, require_free_name
 
 
 async def publish_card(
@@ -111,7 +111,7 @@ async def _store(
 ) -> StoredCard:
     unique = uuid4()
     hri = card.get("humanReadableId") or human_readable_id.generated(
-        await name_of_organization(tx, organization_id) or settings.registry_name, card["name"], unique
+        await public_name_of(tx, organization_id) or settings.registry_name, card["name"], unique
     )
     await require_free_name(tx, hri, organization_id)
     document = {**card, "humanReadableId": hri}

@@ -22,7 +22,9 @@ _RESERVE = "INSERT INTO catalogue_reserved_name (name, organization_id) VALUES (
 
 _HOLDER = "SELECT organization_id FROM catalogue_reserved_name WHERE name = $1"
 
-_NAME = "SELECT name FROM catalogue_reserved_name WHERE organization_id = $1"
+_PUBLIC_NAME = """
+SELECT name FROM catalogue_reserved_name WHERE organization_id = $1 AND catalogue_is_public_owner(organization_id)
+"""
 
 
 async def reserve_name(tx: Tx, name: str, organization_id: UUID, founder_id: int) -> None:
@@ -43,9 +45,9 @@ async def require_free_name(tx: Tx, human_readable_id: str, organization_id: UUI
         raise HumanReadableIdTaken(context={"human_readable_id": human_readable_id})
 
 
-async def name_of_organization(tx: Tx, organization_id: UUID | None) -> str | None:
-    """The name that the organization has reserved; None without an organization."""
+async def public_name_of(tx: Tx, organization_id: UUID | None) -> str | None:
+    """The name that a public organization has reserved; None of a private one, and without an organization."""
     if organization_id is None:
         return None
-    name: str | None = await tx.fetchval(_NAME, organization_id)
+    name: str | None = await tx.fetchval(_PUBLIC_NAME, organization_id)
     return name
