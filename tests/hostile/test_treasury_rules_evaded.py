@@ -188,6 +188,22 @@ async def test_a_puppet_does_not_become_an_approver_by_one_person(registry, guil
     assert (promoted.status_code, promoted.json()["kind"]) == (202, "grant")
 
 
+async def test_an_admin_does_not_approve_an_invitation_to_the_own_address(registry, guild, thief):
+    joining = await registry.developer()
+    assert (await answer_invitation(joining, "accept", await guild.invite(joining.email))).status_code == 200
+    looser = await put_rules(guild, thief, tiers=[ONE_OWNER | {"from": "admin"}])
+    assert (await guild.approve(guild.owner, looser.json()["request_id"])).json()["status"] == "EXECUTED"
+    body = {"email": joining.email, "role": "admin"}
+    number = (await guild.send(thief, "POST", "/invitations", json=body)).json()["request_id"]
+    promoted = (await guild.change(guild.owner, joining, "admin")).json()
+    assert (await guild.approve(thief, promoted["request_id"])).json()["status"] == "EXECUTED"
+    # An approver by now, though not when the invitation was asked for.
+    assert (await guild.read(joining, "/summary"))["waiting_for_me"] == []
+    assert code(await guild.approve(joining, number)) == (403, "OWN_REQUEST")
+    assert code(await act(guild, joining, number, "reject")) == (403, "OWN_REQUEST")
+    assert (await guild.approve(guild.owner, number)).json()["status"] == "EXECUTED"
+
+
 async def test_a_request_of_another_organization_is_unknown(registry, guild, thief):
     other = await found(registry)
     number = (await pay(guild, await registry.agent(), "20", thief)).json()["request_id"]

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import format_amount
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain, plain_and_visible
 from hansa.rooms.ledger import Balance
 
 from . import rules
@@ -22,14 +23,8 @@ Visibility: TypeAlias = Literal["private", "public"]
 RoleWord: TypeAlias = Literal["viewer", "member", "admin", "owner"]
 
 
-def _visible(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must contain visible text")
-    return text.strip()
-
-
-Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(_visible)]
-Description = Annotated[str, Field(max_length=DESCRIPTION_MAX)]
+Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(plain_and_visible)]
+Description = Annotated[str, Field(max_length=DESCRIPTION_MAX), AfterValidator(plain)]
 
 
 class OrganizationIn(RequestBody):

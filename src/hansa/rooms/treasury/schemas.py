@@ -10,6 +10,7 @@ from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import Amount, PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain, plain_and_visible
 from hansa.rooms.commerce import ContractIn
 from hansa.rooms.organizations import TreasuryBalancesOut
 
@@ -27,13 +28,7 @@ SLUG_MAX = 39
 Did = Annotated[str, Field(min_length=1, max_length=DID_MAX_CHARACTERS)]
 
 
-def _visible(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must contain visible text")
-    return text.strip()
-
-
-BudgetName = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(_visible)]
+BudgetName = Annotated[str, Field(min_length=1, max_length=NAME_MAX), AfterValidator(plain_and_visible)]
 
 
 class ApprovalTierIn(RequestBody):
@@ -190,7 +185,7 @@ class TreasuryRequestIn(RequestBody):
     contract: ContractIn | None = Field(
         default=None, description="As `POST /contracts` takes it, with `funded` and `provider_did`."
     )
-    note: Annotated[str, Field(max_length=NOTE_MAX)] | None = Field(
+    note: Annotated[str, Field(max_length=NOTE_MAX), AfterValidator(plain)] | None = Field(
         default=None, description="For the approvers."
     )
 

@@ -9,23 +9,18 @@ from pydantic import AfterValidator, Field
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain_and_visible
 from hansa.rooms.organizations.records import Appointment
 
 BIGINT_MAX = 2**63 - 1
 REASON_MAX = 2000
 
 
-def _stated(reason: str) -> str:
-    if not reason.strip():
-        raise ValueError("must contain visible text")
-    return reason.strip()
-
-
 class OwnerAppointmentIn(RequestBody):
     """Developer who is to be an owner, and the reason, which the members read."""
 
     developer_id: Annotated[int, Field(ge=1, le=BIGINT_MAX)]
-    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_stated)]
+    reason: Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(plain_and_visible)]
 
 
 class OwnerAppointmentOut(LazyModel):

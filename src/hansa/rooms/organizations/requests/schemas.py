@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.request_body import RequestBody
+from hansa.foundation.values.visible_text import plain
 from hansa.rooms.organizations.records import Request
 from hansa.rooms.organizations.repeating import ACCEPTED
 
@@ -26,7 +27,7 @@ class RequestApprovalIn(RequestBody):
 class RejectionIn(RequestBody):
     """Reason of a rejection."""
 
-    reason: Annotated[str, Field(max_length=NOTE_MAX)] | None = None
+    reason: Annotated[str, Field(max_length=NOTE_MAX), AfterValidator(plain)] | None = None
 
 
 class RequestApprovalOut(LazyModel):

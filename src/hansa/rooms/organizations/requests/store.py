@@ -18,13 +18,18 @@ from hansa.rooms.organizations.records import Approval, NewRequest, Outcome, Pai
 
 _UNWRITTEN = datetime.max.replace(tzinfo=UTC)
 
-_COLUMNS = """
-r.id, r.kind, r.body, r.concerned_id, r.initiator_id, r.created_at, r.expires_at, r.reason, r.amount, r.note, r.demands,
+CONCERNED = (
+    "coalesce(r.concerned_id, CASE r.kind WHEN 'grant' THEN people_developer_at(r.body ->> 'email') END)"
+)
+"""The developer whom a request concerns. An invitation concerns the holder of its address now."""
+
+_COLUMNS = f"""
+r.id, r.kind, r.body, {CONCERNED} AS concerned_id, r.initiator_id, r.created_at, r.expires_at, r.reason, r.amount, r.note, r.demands,
 r.approvals_needed, r.executes_at, r.tx_id, r.transfer_id, r.contract_id,
 (SELECT json_agg(json_build_object('developer_id', a.developer_id, 'at', a.approved_at) ORDER BY a.approved_at, a.developer_id)
  FROM organizations_approval a WHERE a.request_id = r.id) AS approvals,
 CASE WHEN r.status = 'PENDING' AND r.expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE r.status END AS status
-"""
+"""  # noqa: S608
 
 _INSERT = f"""
 INSERT INTO organizations_request AS r
@@ -147,7 +152,7 @@ async def waiting_for(tx: Tx, organization_id: UUID, developer_id: int) -> list[
     rows = await tx.fetch(
         f"SELECT {_COLUMNS} FROM organizations_request r"  # noqa: S608
         " WHERE r.organization_id = $1 AND r.status = 'PENDING' AND r.expires_at > clock_timestamp()"
-        " AND r.initiator_id <> $2 AND r.concerned_id IS DISTINCT FROM $2 AND NOT EXISTS (SELECT FROM organizations_approval a"
+        f" AND r.initiator_id <> $2 AND {CONCERNED} IS DISTINCT FROM $2 AND NOT EXISTS (SELECT FROM organizations_approval a"
         " WHERE a.request_id = r.id AND a.developer_id = $2) ORDER BY r.created_at, r.id LIMIT $3",
         organization_id,
         developer_id,

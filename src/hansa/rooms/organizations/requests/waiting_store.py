@@ -10,11 +10,13 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.page_facts import PageFact
 
-_WAITING = """
+from .store import CONCERNED
+
+_WAITING = f"""
 FROM organizations_request r JOIN organizations_organization o ON o.id = r.organization_id AND o.status = 'active'
   JOIN organizations_member m ON m.organization_id = r.organization_id AND m.role IS NOT NULL
-WHERE m.developer_id = {person} AND r.status = 'PENDING' AND r.expires_at > clock_timestamp()
-  AND r.initiator_id <> m.developer_id AND r.concerned_id IS DISTINCT FROM m.developer_id
+WHERE m.developer_id = {{person}} AND r.status = 'PENDING' AND r.expires_at > clock_timestamp()
+  AND r.initiator_id <> m.developer_id AND {CONCERNED} IS DISTINCT FROM m.developer_id
   AND NOT EXISTS (SELECT FROM organizations_approval a WHERE a.request_id = r.id AND a.developer_id = m.developer_id)
   AND CASE WHEN r.kind = 'owners' THEN m.role = 4 ELSE EXISTS (
     SELECT FROM jsonb_array_elements(r.demands) d WHERE CASE d ->> 'approvers' WHEN 'admin' THEN m.role >= 3
@@ -24,7 +26,7 @@ WHERE m.developer_id = {person} AND r.status = 'PENDING' AND r.expires_at > cloc
       AND t.above = organizations_present_tier(r.organization_id, r.amount, r.body ->> 'budget_id' IS NOT NULL)
       AND (m.role >= t.role OR EXISTS (SELECT FROM organizations_team_member p
         WHERE p.developer_id = m.developer_id AND p.team_id = t.team_id))) END
-"""
+"""  # noqa: S608
 
 REQUESTS_WAITING = PageFact(f"SELECT count(*) {_WAITING.format(person='asked.developer_id')}")
 """Requests of own organizations that the person may approve."""

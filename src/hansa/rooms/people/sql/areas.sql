@@ -1,4 +1,4 @@
--- Administration areas of developers, for the functions of other rooms.
+-- Facts about developers, for the functions and queries of other rooms.
 
 -- Whether the developer has an area of the administration. In plpgsql, because there its plan is cached.
 CREATE OR REPLACE FUNCTION people_has_area(developer bigint) RETURNS boolean
@@ -12,3 +12,10 @@ CREATE OR REPLACE FUNCTION people_administrator(developer bigint) RETURNS TABLE 
 LANGUAGE sql STABLE AS $$
   SELECT d.id FROM people_developer d WHERE d.id = developer AND d.areas <> '{}'
 $$;
+
+-- The developer with this e-mail address, given in lower case; null: none.
+CREATE OR REPLACE FUNCTION people_developer_at(address text) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT id FROM people_developer WHERE lower(email COLLATE "C") = address);
+END $$;

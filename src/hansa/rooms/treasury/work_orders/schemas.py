@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, StrictBool
+from pydantic import AfterValidator, AwareDatetime, Field, StrictBool
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, format_amount, parse_positive
 from hansa.foundation.values.paging import Page
 from hansa.foundation.values.request_body import RequestBody
 from hansa.foundation.values.timestamps import ISO_ONLY
+from hansa.foundation.values.visible_text import plain, plain_and_visible
 from hansa.rooms import commerce
 
 from .records import Bid, NewBid, NewWorkOrder, ShownOrder
@@ -22,8 +23,8 @@ SKILLS_MAX, SKILL_MAX = 20, 64
 SUBMIT_DAYS_MAX, REVIEW_DAYS_MAX = 365, 90
 ETA_SECONDS_MAX = SUBMIT_DAYS_MAX * 86_400
 
-Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
-Text = Annotated[str, Field(min_length=1, max_length=TEXT_MAX, pattern=r"\S")]
+Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain_and_visible)]
+Text = Annotated[str, Field(min_length=1, max_length=TEXT_MAX), AfterValidator(plain_and_visible)]
 Skill = Annotated[str, Field(min_length=1, max_length=SKILL_MAX, pattern=r"^\S(.*\S)?$")]
 WorkOrderStatus: TypeAlias = Literal["OPEN", "AWARDED", "CANCELLED", "EXPIRED"]
 
@@ -160,7 +161,7 @@ class WorkBidIn(RequestBody):
 
     price: PositiveAmount = Field(description="At most the amount of the order.")
     eta_seconds: Annotated[int, Field(strict=True, ge=1, le=ETA_SECONDS_MAX)]
-    pitch: Annotated[str, Field(max_length=PITCH_MAX)] = ""
+    pitch: Annotated[str, Field(max_length=PITCH_MAX), AfterValidator(plain)] = ""
 
     def bid(self) -> NewBid:
         """The bid that this request makes."""
