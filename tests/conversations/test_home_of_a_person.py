@@ -8,7 +8,9 @@ import pytest
 
 from hansa.rooms.ledger.history import portfolio
 from tests.browsing import BrowserOf, browser_of
+from tests.organizations import id_of
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
+from tests.work_orders import offering
 
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 AGREED = {"title": "T", "contract_type": "service", "amount": "10", "terms": "T", "acceptance_criteria": "C"}
@@ -163,6 +165,75 @@ async def test_everything_that_waits_for_the_person_is_listed_until_it_is_done(h
     await home.execute("UPDATE catalogue_card SET liveness = 'alive' WHERE did = $1", home.first.did)
     await home.execute("DELETE FROM agents_spend_approval")
     assert "Nothing waits for your decision." in await home.words("Waits for you")
+
+
+async def submitted(registry: TestRegistry, contractor: TestAgent, provider: TestAgent) -> int:
+    """A contract whose work waits for its review."""
+    body = {**AGREED, "provider_did": provider.did}
+    number = (await registry.post("/contracts", json=body, headers=contractor.headers)).json()["id"]
+    await registry.post(f"/contracts/{number}/accept", json={}, headers=provider.headers)
+    await hand_in(registry, number, provider)
+    return number
+
+
+async def hand_in(registry: TestRegistry, number: int, provider: TestAgent) -> None:
+    work = {"deliverable": {"sha256": SHA256}}
+    done = await registry.post(f"/contracts/{number}/submit", json=work, headers=provider.headers)
+    assert done.status_code == 200, done.text
+
+
+async def test_work_of_an_organization_waits_for_those_who_may_act_on_it(registry):
+    offer = await offering(registry)
+    guild = offer.guild
+    provider, editor = await registry.agent(), await guild.born(name="Redaktor")
+    (admin, member, other, viewer) = [
+        await guild.member(role) for role in ("admin", "member", "member", "viewer")
+    ]
+    team = await guild.send(guild.owner, "POST", "/teams", json={"slug": "desk", "grant": "operate"})
+    assert team.status_code == 201, team.text
+    for path in (f"members/{await id_of(member)}", f"agents/{editor.did}"):
+        placed = await guild.send(guild.owner, "PUT", f"/teams/desk/{path}")
+        assert placed.status_code == 200, placed.text
+    bid = await offer.bid(provider, await offer.open())
+    number = (await offer.award(bid)).json()["result"]["contract_id"]
+    await hand_in(registry, number, provider)
+    reviewed = await submitted(registry, editor, provider)
+    of_treasury = f"/account/organizations/{guild.slug}/contracts"
+    of_agent = f"/account/agents/{editor.did}/contracts"
+    seen = {}
+    for who in (guild.owner, admin, member, other, viewer):
+        browser = await browser_of(registry, who)
+        for page in ("/account", "/account/approvals"):
+            await browser.open(page)
+            seen[who.email, page] = (
+                f'href="{of_treasury}"' in browser.text,
+                f'href="{of_agent}"' in browser.text,
+            )
+    expected = (
+        (guild.owner, (True, True)),
+        (admin, (True, True)),
+        (member, (False, True)),
+        (other, (False, False)),
+        (viewer, (False, False)),
+    )
+    for page in ("/account", "/account/approvals"):
+        assert [seen[who.email, page] for who, _ in expected] == [shown for _, shown in expected]
+    browser = await browser_of(registry, member)
+    await browser.open("/account")
+    assert "1 contract to review" in browser.text
+    assert (await browser.open(of_agent)).status_code == 200
+    owner = await browser_of(registry, guild.owner)
+    await owner.open("/account/approvals")
+    assert f"Treasury of {guild.created['name']}" in owner.text
+    assert (await owner.open(of_treasury)).status_code == 200
+    assert (await offer.act(number, "approve-completion")).status_code == 200
+    await registry.post(
+        f"/contracts/{reviewed}/request-changes", json={"note": "Page 2."}, headers=editor.headers
+    )
+    for page in ("/account", "/account/approvals"):
+        await owner.open(page)
+        assert of_treasury not in owner.text
+        assert of_agent not in owner.text
 
 
 async def test_a_new_person_sees_the_first_steps_until_each_is_done(registry):

@@ -1,5 +1,11 @@
 """Treasury: payments of an organization, by its rules and its budgets."""
 
+from hansa.rooms.treasury.agreements.waiting import (
+    WORK_WAITING,
+    WaitingWork,
+    work_waiting_for,
+    work_waiting_in,
+)
 from hansa.rooms.treasury.auditing import request_gaps
 from hansa.rooms.treasury.counting import rules_of
 from hansa.rooms.treasury.descriptor import ROOM
@@ -17,10 +23,12 @@ from hansa.rooms.treasury.work_orders.schemas import WorkBidOut, WorkOrderOut
 __all__ = [
     "ROOM",
     "TIERS_MAX",
+    "WORK_WAITING",
     "Budget",
     "Day",
     "Rules",
     "ShownOrder",
+    "WaitingWork",
     "WorkBidOut",
     "WorkOrderOut",
     "WorkOrderUnknown",
@@ -33,4 +41,6 @@ __all__ = [
     "rules_of",
     "today",
     "work_order_gaps",
+    "work_waiting_for",
+    "work_waiting_in",
 ]

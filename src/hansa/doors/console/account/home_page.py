@@ -20,7 +20,17 @@ from hansa.foundation.plumbing.storage.page_facts import Facts, read_facts
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.money import Minor, format_amount
-from hansa.rooms import agents, catalogue, commerce, journal, ledger, notifications, organizations, people
+from hansa.rooms import (
+    agents,
+    catalogue,
+    commerce,
+    journal,
+    ledger,
+    notifications,
+    organizations,
+    people,
+    treasury,
+)
 
 router = APIRouter(
     include_in_schema=False,
@@ -37,6 +47,7 @@ DAYS_OF_FIRST_STEPS = 30
 OF_PERSON = {
     "approvals": agents.APPROVALS_WAITING,
     "requests": organizations.REQUESTS_WAITING,
+    "work": treasury.WORK_WAITING,
     "dead_webhooks": notifications.DEAD_WEBHOOKS,
     "terms": people.TERMS_ACCEPTED,
     "registered_at": people.REGISTERED_AT,
@@ -63,12 +74,14 @@ class OwnAgent(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """Act that waits for the person: a sentence, after the agent that it is about, and the page of the act."""
+    """Act that waits for the person: a sentence, the page of the act, and the agent or treasury with its page that it is about."""
 
     sentence: str
     address: str
     act: str
-    agent: OwnAgent | None = None
+    did: str | None = None
+    name: str = ""
+    page: str = ""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -131,19 +144,17 @@ class Home(msgspec.Struct, frozen=True):
             )
             yield Waiting(sentence, "/account/approvals", "Decide")
         for agent in self.agents:
-            path = f"/account/agents/{agent.did}"
-            if reviews := agent.facts["reviews"]:
-                sentence = _counted(reviews, "contract to review", "contracts to review")
-                yield Waiting(sentence, f"{path}/contracts", "Review", agent)
-            if answers := agent.facts["answers"]:
-                sentence = _counted(answers, "dispute to answer", "disputes to answer")
-                yield Waiting(sentence, f"{path}/disputes", "Answer", agent)
+            page, facts = f"/account/agents/{agent.did}", agent.facts
+            yield from agreements_waiting(page, agent.did, agent.name, facts["reviews"], facts["answers"])
+        for work in treasury.work_waiting_in(self.person["work"]):
+            yield from work_of_organization(work)
         if webhooks := self.person["dead_webhooks"]:
             sentence = _counted(webhooks, "webhook stopped after failures", "webhooks stopped after failures")
             yield Waiting(sentence, "/account/webhooks", "Check")
         for agent in self.agents:
             if agent.status == "active" and agent.facts["liveness"] == "unreachable":
-                yield Waiting("No response to health checks", f"/account/agents/{agent.did}", "Check", agent)
+                page = f"/account/agents/{agent.did}"
+                yield Waiting("No response to health checks", page, "Check", agent.did, agent.name, page)
 
 
 @router.get("/account")
@@ -162,6 +173,23 @@ async def show_home(person: SignedInPerson, request: Request, db: Db, settings: 
         week_since=home.portfolio.cut_within(DAYS_OF_WEEK) if home.portfolio else None,
         must_accept_terms=people.must_accept_terms(home.person["terms"], settings),
     )
+
+
+def work_of_organization(work: treasury.WaitingWork) -> Iterator[Waiting]:
+    """Contracts to review and disputes to answer of a treasury, or of an agent of an organization."""
+    page = f"/account/organizations/{work.slug}" if work.is_treasury else f"/account/agents/{work.did}"
+    name = f"Treasury of {work.organization}" if work.is_treasury else work.name or work.did
+    return agreements_waiting(page, work.did, name, work.reviews, work.answers)
+
+
+def agreements_waiting(page: str, did: str, name: str, reviews: int, answers: int) -> Iterator[Waiting]:
+    """Contracts to review and disputes to answer of the account with this page."""
+    if reviews:
+        sentence = _counted(reviews, "contract to review", "contracts to review")
+        yield Waiting(sentence, f"{page}/contracts", "Review", did, name, page)
+    if answers:
+        sentence = _counted(answers, "dispute to answer", "disputes to answer")
+        yield Waiting(sentence, f"{page}/disputes", "Answer", did, name, page)
 
 
 def portfolio_plot(portfolio: ledger.Portfolio, currency: str) -> Plot | None:

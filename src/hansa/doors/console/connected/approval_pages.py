@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -15,6 +16,7 @@ from hansa.doors.console.access import (
     account_page,
     see_other,
 )
+from hansa.doors.console.account.home_page import work_of_organization
 from hansa.doors.console.organizations.requests_in_words import sentence_of
 from hansa.doors.console.own_agents.approved import Listed
 from hansa.foundation.plumbing.process.runtime import Db, runtime_of
@@ -22,7 +24,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents, organizations
+from hansa.rooms import agents, organizations, treasury
 
 router = APIRouter(
     prefix="/account/approvals",
@@ -36,26 +38,36 @@ router = APIRouter(
 INBOX_SHOWN = 100
 
 
+class Inbox(msgspec.Struct, frozen=True):
+    """Everything that the page shows; `waiting` counts the payments that wait."""
+
+    approvals: Sequence[tuple[str, agents.Approval]]
+    waiting: int
+    requests: Sequence[organizations.WaitingRequest]
+    work: Sequence[treasury.WaitingWork]
+
+
 @router.get("")
 async def show_approvals(person: SignedInPerson, request: Request, db: Db) -> HTMLResponse:
-    """Requests of organizations and payments of own agents that wait for a decision, then payments that were decided."""
+    """Requests, work and disputes of organizations, payments of own agents that wait for a decision, then payments that were decided."""
 
-    async def reading(
-        tx: Tx,
-    ) -> tuple[Sequence[tuple[str, agents.Approval]], int, list[organizations.WaitingRequest]]:
-        found, waiting = await agents.approval_inbox(tx, person.developer, INBOX_SHOWN)
-        requests = await organizations.waiting_for_person(tx, person.developer.id, INBOX_SHOWN)
-        return found, waiting, requests
+    async def reading(tx: Tx) -> Inbox:
+        return Inbox(
+            *await agents.approval_inbox(tx, person.developer, INBOX_SHOWN),
+            await organizations.waiting_for_person(tx, person.developer.id, INBOX_SHOWN),
+            await treasury.work_waiting_for(tx, person.developer.id),
+        )
 
-    found, waiting, requests = await db.read(reading)
+    inbox = await db.read(reading)
     currency = runtime_of(request).settings.settlement_currency
     return account_page(
         request,
         "connected/approvals.html",
         person,
-        listed=[Listed.of(did, approval, currency) for did, approval in found],
-        waiting=waiting,
-        requests=[(one, sentence_of(one.kind, one.body, {}, currency)) for one in requests],
+        listed=[Listed.of(did, approval, currency) for did, approval in inbox.approvals],
+        waiting=inbox.waiting,
+        requests=[(one, sentence_of(one.kind, one.body, {}, currency)) for one in inbox.requests],
+        work=[(one, item) for one in inbox.work for item in work_of_organization(one)],
     )
 
 

@@ -47,6 +47,12 @@ BEGIN
     WHERE agents_right(asking, a) >= 3;
 END $$;
 
+-- The agents of an organization and its treasury, in any status.
+CREATE OR REPLACE FUNCTION agents_of_organization(organization uuid) RETURNS TABLE (did text, kind text)
+LANGUAGE sql STABLE AS $$
+  SELECT a.did, a.kind FROM agents_agent a WHERE a.organization_id = organization
+$$;
+
 -- The developers who may read each of these agents.
 CREATE OR REPLACE FUNCTION agents_readers(dids text[]) RETURNS TABLE (agent text, developer bigint)
 LANGUAGE plpgsql STABLE AS $$

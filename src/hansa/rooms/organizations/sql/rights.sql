@@ -32,6 +32,18 @@ BEGIN
   RETURN organizations_right(asking, organization, agent);
 END $$;
 
+-- The accounts of organizations for which a developer acts: treasuries as an admin, agents by the right `operate`.
+CREATE OR REPLACE FUNCTION organizations_acted_for(asking bigint)
+RETURNS TABLE (did text, is_treasury boolean, slug text, organization text)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY SELECT a.did, a.kind = 'treasury', o.slug, o.name
+    FROM organizations_member m JOIN organizations_organization o ON o.id = m.organization_id AND o.status = 'active'
+      CROSS JOIN LATERAL agents_of_organization(o.id) a
+    WHERE m.developer_id = asking AND m.role >= 2
+      AND organizations_right(asking, o.id, a.did) >= CASE a.kind WHEN 'treasury' THEN 4 ELSE 2 END;
+END $$;
+
 -- The organizations of a developer.
 CREATE OR REPLACE FUNCTION organizations_of(asking bigint) RETURNS TABLE (id uuid)
 LANGUAGE sql STABLE AS $$
