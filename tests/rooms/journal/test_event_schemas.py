@@ -51,6 +51,7 @@ OF_OTHER_CONVERSATIONS = {
     "PipelineRunEnded",
     "PipelineRunStarted",
     "PolicyApplied",
+    "PolicyReset",
     "PolicyScheduled",
     "PolicyVetoed",
     "ProposalCreated",

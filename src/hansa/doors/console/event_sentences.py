@@ -51,6 +51,7 @@ SENTENCES: Mapping[str, str] = {
     "OrganizationCreated": "The organization {slug} was created with the treasury {treasury_did}",
     "PeerRegistryDeactivated": "{registry_name} is no peer any more",
     "PolicyApplied": "The change of proposal {proposal_id} has taken effect",
+    "PolicyReset": "The setting {name} was given back to the environment: {before} becomes {after}",
     "PolicyScheduled": "The change of proposal {proposal_id} is to take effect",
     "PolicyVetoed": "Proposal {proposal_id} is not carried out",
     "ProjectionSnapshot": "A baseline of the balances was written",

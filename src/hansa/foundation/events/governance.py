@@ -2,19 +2,24 @@
 
 from typing import Any, ClassVar
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import REGISTRY_ACCOUNT, Event
 
 
 class GovernanceEvent(Event, frozen=True):
+    """A fact about proposals or about what they change."""
+
+    is_always_recorded: ClassVar[bool] = True
+
+
+class ProposalEvent(GovernanceEvent, frozen=True):
     """A fact about one proposal."""
 
     aggregate_type: ClassVar[str] = "proposal"
-    is_always_recorded: ClassVar[bool] = True
 
     proposal_id: int
 
 
-class _ProposalEvent(GovernanceEvent, frozen=True):
+class _EventOfProposer(ProposalEvent, frozen=True):
     proposer_did: str
 
     @property
@@ -22,7 +27,7 @@ class _ProposalEvent(GovernanceEvent, frozen=True):
         return self.proposer_did
 
 
-class ProposalCreated(_ProposalEvent, frozen=True):
+class ProposalCreated(_EventOfProposer, frozen=True):
     """An agent made a proposal; `diff` is null unless it is a change of policy."""
 
     title: str
@@ -33,7 +38,7 @@ class ProposalCreated(_ProposalEvent, frozen=True):
     quorum_weight: str
 
 
-class VoteCast(GovernanceEvent, frozen=True):
+class VoteCast(ProposalEvent, frozen=True):
     """An agent voted `for`, `against` or `abstain`; its vote is final."""
 
     voter_did: str
@@ -45,7 +50,7 @@ class VoteCast(GovernanceEvent, frozen=True):
         return self.voter_did
 
 
-class ProposalTallied(_ProposalEvent, frozen=True):
+class ProposalTallied(_EventOfProposer, frozen=True):
     """The vote has ended: `status` is `PASSED`, `FAILED`, or `CANCELLED` by the proposer or an administrator."""
 
     status: str
@@ -56,7 +61,7 @@ class ProposalTallied(_ProposalEvent, frozen=True):
     quorum_weight: str
 
 
-class _PolicyEvent(_ProposalEvent, frozen=True):
+class _PolicyEvent(_EventOfProposer, frozen=True):
     diff: dict[str, Any]
     by: str | None
     reason: str | None
@@ -79,3 +84,20 @@ class PolicyVetoed(_PolicyEvent, frozen=True):
     """
 
     execution: str
+
+
+class PolicyReset(GovernanceEvent, frozen=True):
+    """An administrator gave a setting back to the environment: from `effective_at` on `after` is in force in place of `before`."""
+
+    aggregate_type: ClassVar[str] = "system_account"
+
+    name: str
+    before: bool | int | str
+    after: bool | int | str
+    by: str
+    reason: str
+    effective_at: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return REGISTRY_ACCOUNT

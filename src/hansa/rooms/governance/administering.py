@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+from hansa.foundation.events import PolicyReset
 from hansa.foundation.plumbing import parameters
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -10,7 +11,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 
 from . import deciding, rules, store
 from .errors import ProposalUnknown
-from .recording import record
+from .recording import record, record_reset
 from .records import Proposal
 from .tallying import tallied
 
@@ -73,8 +74,20 @@ async def reset(
     for proposal in await store.lock_queued_with(tx, name):
         await parameters.unschedule(tx, deciding.name_of(proposal))
         await deciding.end(tx, proposal, "QUEUED", "STALE", by=by, reason=reason)
-    await parameters.reset(tx, settings, name, f"reset:{uuid4()}")
-    return next(one for one in await parameters.current(tx, settings) if one.name == name)
+    decision = f"reset:{uuid4()}"
+    effective_at = await parameters.reset(tx, settings, name, decision)
+    found = next(one for one in await parameters.current(tx, settings) if one.name == name)
+    assert found.scheduled is not None, "the reset of a setting is pending"
+    event = PolicyReset(
+        name,
+        before=found.value,
+        after=found.scheduled.value,
+        by=by,
+        reason=reason,
+        effective_at=effective_at.isoformat(),
+    )
+    await record_reset(tx, event, decision)
+    return found
 
 
 async def _locked(tx: Tx, proposal_id: int) -> Proposal:
