@@ -9,11 +9,15 @@ import httpx2
 from hansa.foundation.values.canonical import digest
 from hansa.rooms import auditor
 from hansa.rooms.governance.deadlines import MEET_DEADLINES
-from tests.registry import StartRegistry, TestAgent, TestRegistry
+from tests.governed_values import time_passed as values_grow_older
+from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
 from tests.running_jobs import run_due, time_passes
 
 ROLES = ["trader", "client", "staker", "governor"]
 HOUR = 3600
+DAYS_3 = 72 * HOUR
+DIFF = {"bond_minimum": {"from": "100", "to": "50"}}
+"""A change of policy."""
 
 
 def refused(answer: httpx2.Response) -> tuple[int, str]:
@@ -139,6 +143,17 @@ class Assembly:
             if event["data"].get("proposal_id") == proposal["id"]
         ]
 
+    async def reset_event(self) -> dict[str, Any]:
+        """The data of the one reset of a setting, which is a leaf of the log."""
+        wanted = {"event_type": "PolicyReset", "limit": 500}
+        found = await self.registry.get("/events/", params=wanted, headers=self.registry.internal)
+        (data,) = [one["data"] for one in found.json()["items"]]
+        leaves = await self.registry.database.query(
+            lambda tx: tx.fetch("SELECT sha256 FROM plumbing_log_outbox WHERE kind = 'policy_reset'")
+        )
+        assert [one["sha256"] for one in leaves] == [digest(data)]
+        return data
+
     async def require_leaf(self, kind: str, object_id: str, data: dict[str, Any]) -> None:
         """The event waits to be a leaf of the log, by the hash of its canonical data."""
         found = await self.registry.database.query(
@@ -155,3 +170,50 @@ class Assembly:
 async def assembly(start_registry: StartRegistry, **settings: Any) -> Assembly:
     """A registry whose agents may stake, propose and vote."""
     return Assembly(await start_registry(agent_rbac_default_roles=ROLES, **settings))
+
+
+async def proposed(agents: Assembly, agent: TestAgent, **more: Any) -> Any:
+    """A change of policy that an agent proposed."""
+    body = {"kind": "policy_change", "duration_seconds": DAYS_3, "policy_diff": DIFF, **more}
+    return await agents.propose(agent, **body)
+
+
+async def passed(agents: Assembly, **more: Any) -> Any:
+    """A change that an agent proposed and voted for, tallied."""
+    alice = await agents.agent("500", hours_ago=30)
+    proposal = await proposed(agents, alice, **more)
+    await agents.vote(alice, proposal)
+    await agents.elapse(proposal, 96)
+    tallied = await agents.tally(alice, proposal)
+    assert tallied.status_code == 200, tallied.text
+    assert tallied.json()["status"] == "PASSED"
+    return tallied.json()
+
+
+async def platform(agents: Assembly) -> TestDeveloper:
+    """An administrator who may decide."""
+    return await agents.registry.administrator("admin_platform")
+
+
+async def decide(
+    agents: Assembly, by: TestDeveloper, proposal: Any, act: str, reason: str = "Agreed."
+) -> httpx2.Response:
+    """Apply, decline or veto."""
+    return await agents.registry.post(
+        f"/admin/governance/proposals/{proposal['id']}/{act}", json={"reason": reason}, headers=by.headers
+    )
+
+
+async def value_of(agents: Assembly, name: str) -> tuple[Any, str]:
+    """The value of a setting, and its source."""
+    answer = await agents.registry.get("/governance/parameters")
+    assert answer.status_code == 200, answer.text
+    (found,) = [one for one in answer.json()["items"] if one["name"] == name]
+    return found["value"], found["source"]
+
+
+async def take_effect(agents: Assembly, proposal: Any) -> None:
+    """Let the delay of a scheduled change be over."""
+    await values_grow_older(agents.registry.database, timedelta(hours=49))
+    await agents.elapse(proposal, 49)
+    await agents.run_jobs()

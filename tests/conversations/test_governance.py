@@ -83,17 +83,6 @@ async def test_vote_in_favor_is_for_or_against(agents):
         assert (await agents.post(carol, path, body)).status_code == 422
 
 
-async def test_the_weight_is_the_lesser_of_the_stakes_at_the_snapshot_and_at_the_vote(agents):
-    more, less, new = await agents.agent("20"), await agents.agent("20"), await agents.agent()
-    proposal = await agents.propose(more)
-    await agents.stake(more, "30")
-    await agents.stake(new, "30")
-    assert (await agents.unstake(less, "8")).status_code == 200
-    assert (await agents.vote(more, proposal))["voting_power"] == "20"
-    assert (await agents.vote(less, proposal))["voting_power"] == "12"
-    assert refused(await agents.try_vote(new, proposal)) == (403, "NO_WEIGHT")
-
-
 async def test_an_agent_votes_once(agents):
     alice = await agents.agent("20")
     proposal = await agents.propose(alice)

@@ -4,20 +4,21 @@ Active is OPEN, Canceled CANCELLED or VETOED, Defeated FAILED, Succeeded PASSED 
 Pending is missing: a vote begins with the proposal, and its weights come from a snapshot before.
 """
 
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.conversations.test_governance_policies import (
+from tests.governance import (
     DAYS_3,
+    Assembly,
+    assembly,
     decide,
     passed,
     platform,
     proposed,
+    refused,
     take_effect,
 )
-from tests.governance import Assembly, assembly, refused
 
 
 @pytest.fixture
@@ -112,28 +113,6 @@ async def test_an_early_quorum_leaves_the_deadline(agents):
     assert (await agents.read(proposal))["end_timestamp"] == before
 
 
-async def test_a_late_quorum_extends_the_deadline_once_so_that_others_can_answer(agents):
-    whale, other, small = [await agents.agent(staked, hours_ago=30) for staked in ("500", "600", "10")]
-    proposal = await proposed(agents, whale)
-    await agents.vote(small, proposal, "against")
-    await agents.elapse(proposal, 71.9)
-    before = (await agents.read(proposal))["end_timestamp"]
-    await agents.vote(whale, proposal)
-    extended = (await agents.read(proposal))["end_timestamp"]
-    assert hours_between(before, extended) == 24
-    # The former deadline passes: the vote goes on, and the job of it does nothing.
-    await agents.elapse(proposal, 1)
-    await agents.run_jobs()
-    assert await state(agents, proposal) == "OPEN"
-    assert refused(await agents.tally(whale, proposal)) == (409, "VOTING_UNDER_WAY")
-    moved = (await agents.read(proposal))["end_timestamp"]
-    await agents.vote(other, proposal, "against")
-    assert (await agents.read(proposal))["end_timestamp"] == moved
-    await agents.elapse(proposal, 24)
-    await agents.run_jobs()
-    assert await state(agents, proposal) == "FAILED"
-
-
 async def test_a_signal_has_no_quorum_and_is_not_extended(agents):
     alice = await agents.agent("500")
     signal = await agents.propose(alice, duration_seconds=DAYS_3)
@@ -141,7 +120,3 @@ async def test_a_signal_has_no_quorum_and_is_not_extended(agents):
     before = (await agents.read(signal))["end_timestamp"]
     await agents.vote(alice, signal)
     assert (await agents.read(signal))["end_timestamp"] == before
-
-
-def hours_between(before: str, after: str) -> float:
-    return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds() / 3600

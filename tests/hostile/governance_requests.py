@@ -87,6 +87,7 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "{proposal_id}/tally": _ended,
     "{proposal_id}/apply": _to_apply,
     "{proposal_id}/decline": _to_decline,
+    "{proposal_id:int}/{act}": _to_apply,
     "parameters/{name}/reset": _governed,
     "{proposal_id}": _open,
     "{proposal_id:int}": _open,

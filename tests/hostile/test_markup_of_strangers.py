@@ -64,7 +64,7 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
-    *("/children", "/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
+    *("/children", "/governance", "/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
 )
 OF_ORGANIZATION = (
     *("", "/members", "/teams", "/agents", "/audit", "/settings"),
@@ -364,8 +364,8 @@ async def pages_of_a_pipeline(strangers: Strangers) -> list[str]:
     return [f"/account{pipeline}", f"/account{pipeline}/runs/{begun.json()['run_id']}"]
 
 
-async def page_of_a_proposal(strangers: Strangers) -> str:
-    """The page of a proposal whose title and description are the text of a stranger."""
+async def pages_of_a_proposal(strangers: Strangers) -> list[str]:
+    """The pages of a proposal whose title and description are the text of a stranger, the public one first."""
 
     async def proposed(tx: Any) -> int:
         number = await tx.fetchval(
@@ -377,7 +377,9 @@ async def page_of_a_proposal(strangers: Strangers) -> str:
         )
         return int(number)
 
-    return f"/governance/{await strangers.registry.database.transaction(proposed)}"
+    below = f"/governance/{await strangers.registry.database.transaction(proposed)}"
+    agent = f"/account/agents/{strangers.agent.did}"
+    return [below, f"/account{below}", f"{agent}{below}", f"/administration{below}"]
 
 
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
@@ -447,7 +449,9 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     to_anyone = [
         page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/", "/work/"))
     ]
-    public = [*PUBLIC, await page_of_a_proposal(strangers), *FOUND.findall(listed)[:40], *to_anyone]
+    proposal, *of_proposal = await pages_of_a_proposal(strangers)
+    written.pages += of_proposal
+    public = [*PUBLIC, proposal, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)
     first = await registry.get("/organizations/stranger-0", headers=strangers.owner.headers)

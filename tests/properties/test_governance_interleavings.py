@@ -9,7 +9,7 @@ import pytest
 
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Refused
-from hansa.foundation.values.money import parse_amount
+from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.rooms import governance, ledger
 from hansa.rooms.governance.errors import AlreadyVoted, OthersVoted, ProposalNotOpen
 from hansa.rooms.governance.proposing import cancel, propose
@@ -63,6 +63,16 @@ class Scene:
         order = staking.UnstakeOrder(who.did, parse_amount(amount))
         book, pins = ledger.Book.of(self.registry.settings), ledger.STAKE_PINS.of(self.registry.runtime)
         return lambda tx: staking.unstake(tx, order, book, pins)
+
+    def stake(self, who: Agent, amount: str) -> UseCase:
+        order = staking.StakeOrder(who.did, parse_amount(amount), 0)
+        settings = self.registry.settings
+        policy, book = staking.StakingPolicy.of(settings), ledger.Book.of(settings)
+        return lambda tx: staking.stake(tx, order, policy, book)
+
+    async def staked(self, who: Agent) -> str:
+        holdings = await self.run(lambda tx: ledger.read_holdings(tx, who.did))
+        return format_amount(holdings.staked)
 
     def tally(self) -> UseCase:
         return lambda tx: tally(tx, self.proposal.id, self.registry.settings)
@@ -163,7 +173,55 @@ async def _tally_and_release(scene: Scene, play: Callable[[list[UseCase]], Await
     await scene.judge()
 
 
+async def _two_stakes(scene: Scene, play: Callable[[list[UseCase]], Awaitable[Outcomes]]) -> None:
+    outcomes = await play([scene.stake(scene.voter, "10"), scene.stake(scene.voter, "15")])
+    assert kinds(outcomes) == {"StakeReceipt"}
+    assert await scene.staked(scene.voter) == "45"
+
+
+async def _stake_and_vote(scene: Scene, play: Callable[[list[UseCase]], Awaitable[Outcomes]]) -> None:
+    staked, voted = await play([scene.stake(scene.voter, "10"), scene.vote(scene.voter)])
+    assert isinstance(staked, staking.StakeReceipt)
+    # The stake comes after the snapshot: it adds no weight and takes none.
+    assert (voted.weight, (await scene.judge()).votes_for) == (parse_amount(STAKED), parse_amount(STAKED))
+
+
+async def _stake_and_release(scene: Scene, play: Callable[[list[UseCase]], Awaitable[Outcomes]]) -> None:
+    await scene.run(scene.vote(scene.voter))
+    staked, released = await play([scene.stake(scene.voter, "10"), scene.unstake(scene.voter, "10")])
+    assert isinstance(staked, staking.StakeReceipt)
+    await scene.judge()
+    if isinstance(released, staking.StakePinned):
+        assert await scene.staked(scene.voter) == "30"
+    else:
+        assert isinstance(released, staking.UnstakeReceipt)
+        assert await scene.staked(scene.voter) == STAKED
+
+
+async def _two_releases(scene: Scene, play: Callable[[list[UseCase]], Awaitable[Outcomes]]) -> None:
+    await scene.run(scene.stake(scene.voter, "10"))
+    await scene.run(scene.vote(scene.voter))
+    outcomes = await play([scene.unstake(scene.voter, "10"), scene.unstake(scene.voter, "6")])
+    assert kinds(outcomes) == {"UnstakeReceipt", "StakePinned"}
+    await scene.judge()
+    assert await scene.staked(scene.voter) in {"20", "24"}
+
+
+async def _stake_and_tally(scene: Scene, play: Callable[[list[UseCase]], Awaitable[Outcomes]]) -> None:
+    await scene.run(scene.vote(scene.voter))
+    await scene.end()
+    staked, tallied = await play([scene.stake(scene.voter, "10"), scene.tally()])
+    assert isinstance(staked, staking.StakeReceipt)
+    assert (tallied.status, tallied.votes_for) == ("PASSED", parse_amount(STAKED))
+    await scene.judge()
+
+
 MEETINGS = {
+    "two stakes of one agent": _two_stakes,
+    "a stake and a vote": _stake_and_vote,
+    "a stake and a release of pinned units": _stake_and_release,
+    "two releases beside a pin": _two_releases,
+    "a stake and the tally": _stake_and_tally,
     "a vote and a release of its stake": _vote_and_release,
     "two votes of one agent": _two_votes_of_one_agent,
     "votes of two agents": _votes_of_two_agents,

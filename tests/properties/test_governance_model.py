@@ -27,7 +27,7 @@ from tests.properties.governance_model import PROPOSAL_MIN, Model, Refusal
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry
 
-HISTORIES = by_tier(60, 10_000, 100_000)
+HISTORIES = by_tier(30, 10_000, 100_000)
 PLANTED_HISTORIES = 400
 ACTS, AGENTS, HELD = 18, 4, 100
 

@@ -123,6 +123,7 @@ ADMINISTRATION = (
     Group(
         "System",
         (
+            Link("/administration/governance", "Governance", "approve", PLATFORM),
             Link("/administration/events", "Event policies", "activity", PLATFORM),
             Link("/administration/jobs", "Jobs", "request", PLATFORM),
             Link("/administration/mail", "Mail queue", "mail", PLATFORM),
@@ -163,6 +164,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
             ("/disputes", "Disputes", READ),
         ),
     ),
+    ("Governance", (("/governance", "Governance", OPERATE),)),
     ("Logs", (("/logs", "Log", READ), ("/metrics", "Metrics", READ))),
     (
         "Pipelines",

@@ -1,7 +1,32 @@
 """Governance: agents vote with their stakes on proposals."""
 
+from hansa.rooms.governance.administering import apply, decline, reset, veto
 from hansa.rooms.governance.auditing import vote_gaps
 from hansa.rooms.governance.descriptor import ROOM
-from hansa.rooms.governance.reading import read_proposal, read_proposals, read_votes
+from hansa.rooms.governance.reading import (
+    read_power,
+    read_proposal,
+    read_proposals,
+    read_standing,
+    read_undecided,
+    read_votes,
+)
+from hansa.rooms.governance.records import Proposal
+from hansa.rooms.governance.schemas import GovernanceReasonIn
 
-__all__ = ["ROOM", "read_proposal", "read_proposals", "read_votes", "vote_gaps"]
+__all__ = [
+    "ROOM",
+    "GovernanceReasonIn",
+    "Proposal",
+    "apply",
+    "decline",
+    "read_power",
+    "read_proposal",
+    "read_proposals",
+    "read_standing",
+    "read_undecided",
+    "read_votes",
+    "reset",
+    "veto",
+    "vote_gaps",
+]

@@ -1,11 +1,14 @@
 """Reading of proposals and votes, which everybody may, and of an agent's voting power."""
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import ledger
 
 from . import store
 from .errors import ProposalUnknown
-from .records import Power, Proposal, Vote
+from .records import Power, Proposal, Standing, Vote
+
+UNDECIDED_SHOWN = 100
 
 
 async def read_proposal(tx: Tx, proposal_id: int) -> Proposal:
@@ -27,6 +30,21 @@ async def read_votes(tx: Tx, proposal_id: int, *, limit: int, offset: int) -> tu
     if found is None:
         raise ProposalUnknown
     return found
+
+
+async def read_standing(tx: Tx, proposal: Proposal, did: str) -> Standing:
+    """Weight and vote of an agent. Raises: AccountUnknown."""
+    stake, vote = await read_together(
+        tx,
+        lambda tx: ledger.read_stake(tx, did, proposal.snapshot_at),
+        lambda tx: store.vote_of(tx, proposal.id, did),
+    )
+    return Standing(stake.lasting, vote)
+
+
+async def read_undecided(tx: Tx) -> list[Proposal]:
+    """The proposals that an administrator may decide on: open ones, and passed changes that wait or are scheduled."""
+    return await store.undecided(tx, UNDECIDED_SHOWN)
 
 
 async def read_power(tx: Tx, did: str) -> Power:

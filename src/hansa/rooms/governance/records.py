@@ -104,6 +104,13 @@ class Vote(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """Standing of an agent at a proposal: the weight that its vote would have now, and the vote that it has cast."""
+
+    weight: Minor
+    vote: Vote | None
+
+
 class Power(msgspec.Struct, frozen=True):
     """Stake of an agent, and the part that its votes on open proposals pin."""
 

@@ -50,6 +50,13 @@ _PAGE_OF_VOTES = with_total(
     "SELECT total_voters FROM governance_proposal WHERE id = $1",
 )
 
+_VOTE_OF = f"SELECT {_VOTE} FROM governance_vote v WHERE v.proposal_id = $1 AND v.voter_did = $2"  # noqa: S608
+
+_UNDECIDED = f"""
+SELECT {_COLUMNS} FROM governance_proposal p WHERE p.status = 'OPEN' OR p.execution IN ('AWAITING', 'QUEUED')
+ORDER BY p.status = 'OPEN', p.id LIMIT $1
+"""  # noqa: S608
+
 _VOTED = """
 SELECT v.proposal_id, v.voter_did FROM governance_vote v
 JOIN unnest($1::bigint[], $2::text[]) AS b (proposal_id, voter_did) USING (proposal_id, voter_did)
@@ -179,6 +186,17 @@ async def page_of_votes(
         return None
     totals = [row.pop("entries_in_all") for row in rows]
     return [Vote(**row) for row in rows if row["id"] is not None], totals[0]
+
+
+async def vote_of(tx: Tx, proposal_id: int, did: str) -> Vote | None:
+    """The vote of an agent on a proposal."""
+    row = await tx.fetchrow(_VOTE_OF, proposal_id, did)
+    return None if row is None else Vote(**row)
+
+
+async def undecided(tx: Tx, most: int) -> list[Proposal]:
+    """Passed changes that wait or are scheduled, then open proposals, the oldest first."""
+    return [_proposal(row) for row in await tx.fetch(_UNDECIDED, most)]
 
 
 async def voted(tx: Tx, ballots: Sequence[Ballot]) -> set[tuple[int, str]]:

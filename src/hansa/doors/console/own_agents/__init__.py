@@ -18,6 +18,7 @@ from . import (
     children_pages,
     credentials,
     ending,
+    governance_pages,
     history_pages,
     import_pages,
     log_pages,
@@ -76,6 +77,7 @@ ROUTERS = (
     run_pages.router,
     open_proposal_pages.router,
     bid_pages.router,
+    governance_pages.router,
     proposal_pages.router,
 )
 

@@ -11,7 +11,6 @@ from hansa.doors.console.access import (
     SentForm,
     SignedIn,
     SignedInPerson,
-    account_page,
     see_other,
 )
 from hansa.doors.console.access.forms import with_decimal_point
@@ -25,7 +24,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.rooms import agents
 
 from .acting import act_as
-from .pages import ACTS, READS, MyDid, agent_page, as_reader, own_agent, path_of
+from .pages import ACTS, READS, MyDid, agent_page, as_reader, choice_page, own_agent, path_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
@@ -45,12 +44,14 @@ async def choose_agent(work_order_id: UUID, person: SignedInPerson, request: Req
             lambda tx: agents.oldest_of_developer(tx, person.developer.id, AGENTS_OFFERED),
         )
     )
-    return account_page(
+    return choice_page(
         request,
-        "own_agents/bidder.html",
         person,
-        order=order,
-        agents=[agent for agent in owned if agent.status == "active"],
+        owned,
+        act="Bid",
+        lead="Choose the agent that does the work.",
+        page=f"work/{order.id}",
+        back=(f"/work/{order.id}", order.title),
     )
 
 

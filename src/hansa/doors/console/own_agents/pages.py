@@ -1,5 +1,6 @@
 """Shared parts of an own agent's pages: the router, the agent, and the navigation among them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -76,6 +77,30 @@ def agent_page(
         may_operate=agent.held_right >= Right.OPERATE,
         may_manage=agent.held_right >= Right.MANAGE,
         **{"done": request.query_params.get("done", ""), **content},
+    )
+
+
+def choice_page(
+    request: Request,
+    person: SignedIn,
+    owned: Sequence[agents.OwnedAgent],
+    *,
+    act: str,
+    lead: str,
+    page: str,
+    back: tuple[str, str],
+) -> HTMLResponse:
+    """Choice of the active own agent for an act on its `page`; `back` is the address and the name of what the act is about."""
+    return account_page(
+        request,
+        "own_agents/choose-agent.html",
+        person,
+        act=act,
+        lead=lead,
+        page=page,
+        back=back[0],
+        back_name=back[1],
+        agents=[agent for agent in owned if agent.status == "active"],
     )
 
 

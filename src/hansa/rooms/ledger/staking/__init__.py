@@ -31,6 +31,7 @@ from hansa.rooms.ledger.staking.stakes_then import (
     Stake,
     active_stake,
     lock_stakes,
+    read_stake,
     staked_then,
     units_of_agents,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "lock_stakes",
     "read_holdings",
     "read_positions",
+    "read_stake",
     "read_stakes",
     "release_unlocked",
     "router",

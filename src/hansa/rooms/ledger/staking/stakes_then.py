@@ -1,4 +1,4 @@
-"""Stakes as of a past moment: of agents whose accounts are locked, and of all together.
+"""Stakes as of a past moment: of agents, and of all together.
 
 Only a stake and a release change the staked balance, and postings are final: the balance then is the one after the last of them.
 """
@@ -13,18 +13,24 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown
 from hansa.rooms.ledger.store import lock_accounts
 
-_STAKES = """
-SELECT a.staked AS now, coalesce(newest.balance_after, 0) AS then
-FROM unnest($1::bigint[], $2::timestamptz[]) WITH ORDINALITY AS wanted (account_id, at, place)
-JOIN ledger_account a ON a.id = wanted.account_id
-LEFT JOIN LATERAL (
+_NOW_AND_THEN = """
+a.staked AS now, coalesce((
   SELECT p.balance_after FROM ledger_transaction t
-  JOIN ledger_posting p ON p.account_id = wanted.account_id AND p.tx_id = t.id AND p.bucket = 'staked'
-  WHERE t.payee_id = wanted.account_id AND t.tx_type IN ('stake', 'unstake', 'reward') AND t.recorded_at <= wanted.at
-  ORDER BY t.id DESC LIMIT 1
-) newest ON true
-ORDER BY wanted.place
+  JOIN ledger_posting p ON p.account_id = a.id AND p.tx_id = t.id AND p.bucket = 'staked'
+  WHERE t.payee_id = a.id AND t.tx_type IN ('stake', 'unstake', 'reward') AND t.recorded_at <= wanted.at
+  ORDER BY t.id DESC LIMIT 1), 0) AS then
 """
+
+_STAKES = f"""
+SELECT {_NOW_AND_THEN}
+FROM unnest($1::bigint[], $2::timestamptz[]) WITH ORDINALITY AS wanted (account_id, at, place)
+JOIN ledger_account a ON a.id = wanted.account_id ORDER BY wanted.place
+"""  # noqa: S608
+
+_STAKE = f"""
+SELECT a.status = 'active' AS is_active, {_NOW_AND_THEN}
+FROM (SELECT $2::timestamptz AS at) wanted, ledger_account a WHERE a.did = $1 AND a.unit = ''
+"""  # noqa: S608
 
 # Positions have what is staked now; the transactions since have what changed.
 _ALL = """
@@ -39,7 +45,7 @@ _UNITS = (
 
 
 class Stake(msgspec.Struct, frozen=True):
-    """Staked balance of a locked account now and at a past moment, in minor units."""
+    """Staked balance of an account now and at a past moment, in minor units."""
 
     is_active: bool
     now: Minor
@@ -59,6 +65,14 @@ async def lock_stakes(tx: Tx, wanted: Sequence[tuple[str, datetime]]) -> list[St
     rows = await tx.fetch(_STAKES, [account.id for account, _ in known], [at for _, at in known])
     stakes = iter([Stake(account.is_active, **row) for (account, _), row in zip(known, rows, strict=True)])
     return [next(stakes) if did in accounts else None for did, _ in wanted]
+
+
+async def read_stake(tx: Tx, did: str, at: datetime) -> Stake:
+    """The stake of an agent as of a moment, without a lock. Raises: AccountUnknown."""
+    row = await tx.fetchrow(_STAKE, did, at)
+    if row is None:
+        raise AccountUnknown
+    return Stake(**row)
 
 
 def active_stake(stake: Stake | None) -> Stake:
