@@ -11,6 +11,7 @@ from functools import partial
 import uvloop
 
 from bench import (
+    agents_spawn,
     auditor_cycle,
     auditor_liabilities,
     catalogue_million,
@@ -75,6 +76,7 @@ BENCHES = {
     "ledger/holds": ledger_holds.run,
     "ledger/slow-commits": ledger_slow_commits.run,
     "ledger/staking": ledger_staking.run,
+    "agents/spawn": agents_spawn.run,
     "governance/votes": governance_votes.run,
     "http/transfer": http_transfer.run,
     "http/overload": http_overload.run,

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,19 +171,30 @@ def pipeline_jobs(runtime: Runtime) -> Any:
 
 
 @asynccontextmanager
+async def _within_this_process(start_registry: StartRegistry, **settings: Any) -> AsyncIterator[TestRegistry]:
+    yield await start_registry(**settings)
+
+
+@asynccontextmanager
 async def open_market(
-    start_registry: StartRegistry, *, works: bool = True, **settings: Any
+    start_registry: StartRegistry, *, works: bool = True, opens: Any = _within_this_process, **settings: Any
 ) -> AsyncIterator[Market]:
-    """A registry whose jobs run, an owner with a buying agent, and an address for agents that sell."""
+    """A registry whose jobs run, an owner with a buying agent, and an address for agents that sell.
+
+    `opens` starts the registry, as `tests.doors.served.served` does for a browser.
+    """
     kept: list[Market] = []
     listening: Host
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await kept[0].speak(listening.heads[-1], reader, writer)
 
-    async with host(speak) as listening:
+    async with AsyncExitStack() as stack:
+        listening = await stack.enter_async_context(host(speak))
         place = f"127.0.0.1:{listening.port}"
-        registry = await start_registry(outgoing_allow_user_hosts=place, **settings)
+        registry = await stack.enter_async_context(
+            opens(start_registry, outgoing_allow_user_hosts=place, **settings)
+        )
         owner = await registry.developer()
         kept.append(Market(registry, owner, await owner.agent(name="Buyer"), place=place))
         async with pipeline_jobs(registry.runtime) if works else nullcontext():

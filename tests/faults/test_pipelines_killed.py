@@ -1,7 +1,8 @@
-"""A run of twenty steps against real services, while three processes that work on it are killed: it ends right, and the books are exact."""
+"""A run of twenty steps against real services, while three processes are killed at drawn points: it ends right, and the books are exact."""
 
 import asyncio
 import os
+import random
 import signal
 from collections.abc import AsyncIterator
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.hostile.served import serve
 from tests.pipelines import Market, open_market, statuses, step, text_of
+from tests.properties.scale import printed_seed
 from tests.registry import StartRegistry
 from tests.running_jobs import time_passes
 
@@ -37,10 +39,15 @@ async def test_a_run_of_twenty_steps_ends_right_although_three_processes_are_kil
         for number in range(STEPS)
     ]
     run = await market.started(await market.created(*steps, budget="20"), {"text": "x"})
-    for kill in range(1, KILLS + 1):
-        market.hangs_after = len(market.asked) + 3 * kill
+    draw = random.Random(printed_seed())
+    for _ in range(KILLS):
+        # While so many further calls are asked; the calls of four steps at once are answered or not.
+        market.hangs_after = len(market.asked) + draw.randint(1, 5)
+        pause = draw.choice([0.0, 0.0, 0.01, 0.03, 0.1, 0.3])
         async with serve(market.registry, OUTGOING_ALLOW_USER_HOSTS=market.place) as served:
             await market.hanging.wait()
+            # Answers of calls before are read, and their tokens settled, at this moment.
+            await asyncio.sleep(pause)
             os.kill(served.pid, signal.SIGKILL)
         market.go_on()
         await time_passes(market.registry.runtime, LATER_SECONDS)

@@ -138,6 +138,23 @@ async def _form_of_template(stage: "Stage") -> dict[str, str]:
     return {"translator": stage.payee.did, "reviewer": stage.payee.did, "max_amount": "1"}
 
 
+async def _form_of_pipeline(stage: "Stage") -> dict[str, str]:
+    return {
+        "name": "Staged",
+        "budget": "1",
+        "deadline_seconds": "60",
+        "step_1_id": "only",
+        "step_1_agent": stage.payee.did,
+        "step_1_content": "x",
+        "step_1_max_amount": "1",
+    }
+
+
+async def _form_of_new_pipeline(stage: "Stage") -> dict[str, str]:
+    await _make_room(stage)
+    return await _form_of_pipeline(stage)
+
+
 async def _form_of_run(_: "Stage") -> dict[str, str]:
     return {"budget": "1"}
 
@@ -152,6 +169,8 @@ async def _form_of_nothing(_: "Stage") -> dict[str, str]:
 
 PAGE = "POST /account/agents/{did}/pipelines"
 FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
+    f"{PAGE}/new": _form_of_new_pipeline,
+    f"{PAGE}/{{pipeline_id}}/edit": _form_of_pipeline,
     f"{PAGE}/templates/{{template_id}}": _form_of_template,
     f"{PAGE}/{{pipeline_id}}/start": _form_of_run,
     f"{PAGE}/{{pipeline_id}}/delete": _form_of_nothing,

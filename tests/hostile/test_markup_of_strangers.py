@@ -64,7 +64,8 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
-    *("/children", "/governance", "/pipelines", "/pipelines/templates", "/pipelines/templates/best-of-n"),
+    *("/children", "/governance", "/pipelines", "/pipelines/new", "/pipelines/templates"),
+    "/pipelines/templates/best-of-n",
 )
 OF_ORGANIZATION = (
     *("", "/members", "/teams", "/agents", "/audit", "/settings"),
@@ -361,7 +362,11 @@ async def pages_of_a_pipeline(strangers: Strangers) -> list[str]:
     pipeline = f"{path}/{made.json()['id']}"
     begun = await registry.post(f"{pipeline}/runs", json={"input": {"text": text}}, headers=agent.headers)
     assert begun.status_code == 202, begun.text
-    return [f"/account{pipeline}", f"/account{pipeline}/runs/{begun.json()['run_id']}"]
+    return [
+        f"/account{pipeline}",
+        f"/account{pipeline}/edit",
+        f"/account{pipeline}/runs/{begun.json()['run_id']}",
+    ]
 
 
 async def pages_of_a_proposal(strangers: Strangers) -> list[str]:

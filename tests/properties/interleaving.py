@@ -57,6 +57,10 @@ class Side:
         await self._stop()
         return await self._connection.execute(*statement, **options)
 
+    async def executemany(self, *statement: Any, **options: Any) -> None:
+        await self._stop()
+        await self._connection.executemany(*statement, **options)
+
     async def fetch(self, *statement: Any, **options: Any) -> Any:
         await self._stop()
         return await self._connection.fetch(*statement, **options)

@@ -1,7 +1,7 @@
 """Children that are spawned, pay and end beside each other, and beside acts of enforcement, in many orders of their statements."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -10,7 +10,9 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import parse_amount
-from hansa.rooms import agents, auditor, ledger, spawn
+from hansa.rooms import agents, auditor, commerce, ledger, spawn
+from hansa.rooms.commerce.contracts.accept import accept
+from hansa.rooms.commerce.contracts.reading import ContractShown
 from hansa.rooms.enforcement.suspend import reinstate_agents, revoke_agents, suspend_agents
 from hansa.rooms.spawn.ending import end_due
 from tests.founded import open_copy
@@ -45,6 +47,8 @@ UNION ALL SELECT 'more roles than its parent', did FROM child WHERE ended_at IS 
 UNION ALL SELECT 'status of card and agent differ', did FROM child WHERE card <> status
 UNION ALL SELECT 'swept twice or without its reference', did FROM child
   WHERE swept > 0 AND 1 <> (SELECT count(*) FROM ledger_transaction t WHERE t.ref = 'spawn-end-' || right(child.did, 36))
+UNION ALL SELECT 'ended with a contract that binds it', did FROM child JOIN commerce_contract c ON c.provider_did = did
+  WHERE child.ended_at IS NOT NULL AND c.status = 'ACCEPTED'
 UNION ALL SELECT 'more than fifty living', root_did FROM agents_spawn WHERE ended_at IS NULL GROUP BY root_did HAVING count(*) > 50
 """
 
@@ -63,6 +67,8 @@ class Family:
     parent: Agent
     child: Agent
     payee: TestAgent
+    contract: int = 0
+    """A proposal of the payee to the child; 0 where the play has none."""
 
     def spawn_from(self, parent: Agent, funding: str = "1") -> UseCase:
         order = spawn_order(self.registry, funding)
@@ -81,6 +87,10 @@ class Family:
 
     def end_by_job(self) -> UseCase:
         return lambda tx: end_due(tx, self.registry.runtime)
+
+    def accept(self) -> UseCase:
+        admits, settings = commerce.BOND_ADMITS.of(self.registry.runtime), self.registry.settings
+        return lambda tx: accept(tx, self.child.did, self.contract, settings, admits)
 
     def suspend(self, agent: Agent) -> UseCase:
         return lambda tx: suspend_agents(tx, [agent.did], ADMINISTRATOR, reason=WHY, soft=False)
@@ -171,6 +181,14 @@ MET: dict[str, Play] = {
         lambda f: [f.suspend(f.child), f.reinstate(f.parent)],
         lambda ended: ended[0][0].registry == "suspended",
     ),
+    "a contract is accepted before the life of the child ends, and keeps it, or is refused": (
+        lambda f: [f.accept(), f.end_by_job()],
+        lambda ended: isinstance(ended[0], ContractShown | Refused) and ended[1] is None,
+    ),
+    "a contract is accepted before the end by the parent, and keeps the child, or is refused": (
+        lambda f: [f.accept(), f.end()],
+        lambda ended: isinstance(ended[0], Refused) == is_ended(ended[1]),
+    ),
     "two children of one parent are spawned": (
         lambda f: [f.spawn_from(f.parent), f.spawn_from(f.child)],
         lambda ended: is_spawned(ended[0]) and is_spawned(ended[1]),
@@ -189,6 +207,24 @@ async def stage(
         # The administrator is the first developer, who owns no agent.
         await registry.developer()
         yield registry, director, await registry.agent()
+
+
+async def propose(payee: TestAgent, child: str) -> int:
+    """The id of a proposal to the child."""
+    answer = await payee.registry.post(
+        "/contracts",
+        json={
+            "provider_did": child,
+            "title": "Work",
+            "contract_type": "service",
+            "amount": "1",
+            "terms": "Some work.",
+            "acceptance_criteria": "It is done.",
+        },
+        headers=payee.headers,
+    )
+    assert answer.status_code == 201, answer.text
+    return int(answer.json()["id"])
 
 
 async def set_family(registry: TestRegistry, payee: TestAgent, *, is_due: bool = False) -> Family:
@@ -214,7 +250,9 @@ async def test_however_acts_of_a_family_meet_books_and_lineage_agree(
     sides, is_right = MET[name]
 
     async def play(choose: Choose) -> None:
-        family = await set_family(registry, payee, is_due="job" in name)
+        family = await set_family(registry, payee, is_due="job" in name or "life" in name)
+        if "contract" in name:
+            family = replace(family, contract=await propose(payee, family.child.did))
         ended = await director.play(sides(family), choose)
         assert is_right(ended), ended
         await registry.database.read(prove_lineage)

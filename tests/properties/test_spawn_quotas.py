@@ -2,14 +2,19 @@
 
 import asyncio
 from collections import Counter
+from decimal import Decimal
 from uuid import uuid4
 
 import pytest
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
-from hansa.rooms import agents
+from hansa.foundation.values.money import units
+from hansa.rooms import agents, ledger, spawn
+from tests.properties.proof import prove_book
+from tests.properties.test_spawn_interleavings import prove_lineage, spawn_order
 from tests.registry import TestAgent, TestRegistry
+from tests.spawning import audited
 
 AT_ONCE = 60
 OLDER = "UPDATE agents_spawn SET spawned_at = spawned_at - interval '2 minutes' WHERE root_did = $1"
@@ -77,3 +82,32 @@ async def test_a_suspended_agent_makes_none(registry: TestRegistry):
     root = await registry.agent()
     await registry.database.transaction(lambda tx: agents.suspend(tx, root.did))
     assert await fork_many(registry, root, 1) == {"AGENT_SUSPENDED": 1}
+
+
+async def test_of_sixty_children_spawned_at_once_fifty_live_and_each_was_paid_for_once(
+    registry: TestRegistry, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("hansa.rooms.agents.lineage.rules.PER_MINUTE", AT_ONCE)
+    made = await registry.agent()
+    parent = await registry.database.query(lambda tx: agents.active_agent(tx, made.did))
+
+    async def spawned() -> str:
+        order = spawn_order(registry, "1")
+        try:
+            await registry.database.transaction(
+                lambda tx: spawn.spawn(tx, parent, parent.did, order, registry.runtime)
+            )
+        except Refused as refusal:
+            return refusal.code
+        return "spawned"
+
+    outcomes = Counter(await asyncio.gather(*(spawned() for _ in range(AT_ONCE))))
+    assert outcomes == {"spawned": 50, "QUOTA_REACHED": 10}
+    children = await registry.database.query(lambda tx: agents.children_of(tx, parent.did, limit=AT_ONCE))
+    purses = await registry.database.query(lambda tx: ledger.balances_of(tx, [one.did for one in children]))
+    assert [purse.liquid for purse in purses.values()] == [units(1)] * 50
+    # The fee grows with the volume of an hour; each is paid by the parent on top.
+    assert Decimal(await made.balance()) < 50 - 50 * Decimal("0.005") + Decimal("0.001")
+    await registry.database.read(prove_lineage)
+    await registry.database.read(prove_book)
+    await audited(registry)

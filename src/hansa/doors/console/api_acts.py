@@ -21,6 +21,10 @@ OF_A_PATTERN = "String should match pattern"
 FORMATS = {
     "amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
     "claimed_amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
+    "budget": "A decimal number with at most 8 decimals is required, for example 1.5.",
+    "max_amount": "A decimal number with at most 8 decimals is required, for example 1.5.",
+    "id": "Lower-case letters, digits, hyphens and underscores are required.",
+    "needs": "Lower-case letters, digits, hyphens and underscores are required.",
     "price": "A decimal number with at most 8 decimals is required, for example 1.5.",
     "sha256": "64 hexadecimal digits in lower case are required.",
     "provider_did": "A DID is required.",
@@ -64,7 +68,8 @@ class ApiAnswer(msgspec.Struct, frozen=True):
         """The form with the refusal; `fields` maps members of the request, by name or path, to fields of the form."""
         detail, member = str(self.document["detail"]), self.document["error"]["field"]
         path = str(member or "")
-        name = path.rpartition(".")[2]
+        # A member of a list has a number.
+        name = next((part for part in reversed(path.split(".")) if not part.isdigit()), "")
         field = fields.get(path, fields.get(name, name))
         said = detail.removeprefix(f"{member}: ")
         if said.startswith(OF_A_PATTERN):

@@ -189,6 +189,7 @@ FORMS_OF_AGENTS = (
     ("/contracts/new", OPERATE),
     ("/disputes/new", OPERATE),
     ("/work", OPERATE),
+    ("/pipelines/new", OPERATE),
     ("/children/check", MANAGE),
     ("/releases/check", OPERATE),
 )

@@ -79,6 +79,7 @@ from hansa.rooms.agents.lineage import (
     child_roles,
     children_of,
     count_fork,
+    ending_among,
     has_suspended_parent,
     hold_place,
     lifetime,
@@ -90,6 +91,7 @@ from hansa.rooms.agents.lineage import (
     record_child,
     require_depth,
     require_no_children,
+    require_not_ending,
 )
 from hansa.rooms.agents.lineage import begin_end as begin_end_of_child
 from hansa.rooms.agents.lineage import first_due as first_child_due
@@ -305,6 +307,7 @@ __all__ = [
     "disable_mtls",
     "enable_mtls",
     "end_own_agent",
+    "ending_among",
     "enrolment_of",
     "find_agents",
     "find_approval",
@@ -361,6 +364,7 @@ __all__ = [
     "require_caller",
     "require_depth",
     "require_no_children",
+    "require_not_ending",
     "require_of_others",
     "require_verified",
     "restore_mtls",

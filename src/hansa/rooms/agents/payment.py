@@ -26,6 +26,7 @@ from .capabilities import (
     lent,
     return_spent,
     spend,
+    within_ancestors,
     within_mode,
 )
 from .capabilities.errors import (
@@ -35,6 +36,7 @@ from .capabilities.errors import (
     CaveatViolated,
     DelegatorMayNot,
 )
+from .lineage import ancestors_of
 from .spending import (
     Approval,
     Clearance,
@@ -134,7 +136,7 @@ async def hold_budget(tx: Tx, agent: Agent, payment: Payment, settings: Settings
     if payment.capability_token is not None and settings.agent_delegation_mode != "off":
         with within_mode(settings.agent_delegation_mode, agent.did):
             held = await held_for_use(tx, payment.capability_token, agent.did)
-            _judge(agent, payment, held, settings)
+            await _judge(tx, agent, payment, held, settings)
             chain = held
     clearance, is_counted = await clear_spending(tx, agent, payment.spending_by(agent))
     if clearance is Clearance.NEEDS_APPROVAL:
@@ -168,13 +170,16 @@ async def preview_payment(tx: Tx, agent: Agent, payment: Payment, settings: Sett
     """Judge a payment as `clear_payment` does, without locks and without effect."""
     if payment.capability_token is not None and settings.agent_delegation_mode == "enforce":
         chain = await found_for_use(tx, payment.capability_token, agent.did)
-        _judge(agent, payment, chain, settings)
+        await _judge(tx, agent, payment, chain, settings)
     return await preview_spending(tx, agent, payment.spending_by(agent))
 
 
-def _judge(agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> None:
+async def _judge(tx: Tx, agent: Agent, payment: Payment, chain: Chain, settings: Settings) -> None:
     evaluate(chain, payment.use, roles_count=settings.agent_rbac_mode == "enforce")
     if settings.agent_delegation_mode == "enforce":
         # In the other modes the roles alone were asked, at the door.
         may_have = lent(chain, agent.owner)
+        if payment.permission in may_have - agent.permissions:
+            # A child has no permission, by roles or lent, that its parent lacks.
+            may_have = within_ancestors(chain, may_have, await ancestors_of(tx, agent.did))
         require_permission(agent, payment.permission, settings.agent_rbac_mode, lent=may_have)

@@ -1,7 +1,7 @@
 """Pipelines: chains of paid calls with a budget, which go on after a crash."""
 
 from hansa.rooms.pipelines.acting import decide as decide_step
-from hansa.rooms.pipelines.definition import Definition, Step
+from hansa.rooms.pipelines.definition import STEPS_MAX, Definition, Step
 from hansa.rooms.pipelines.descriptor import ROOM
 from hansa.rooms.pipelines.errors import PipelineUnknown, RunStateRefuses, RunUnknown, TemplateUnknown
 from hansa.rooms.pipelines.machine import ENDED, RESUMABLE, UNDECIDED
@@ -18,6 +18,7 @@ __all__ = [
     "ENDED",
     "RESUMABLE",
     "ROOM",
+    "STEPS_MAX",
     "TEMPLATES",
     "UNDECIDED",
     "Definition",

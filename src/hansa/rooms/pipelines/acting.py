@@ -39,6 +39,8 @@ async def resume(tx: Tx, caller: Developer | Agent, place: RunPlace, budget: Min
     """
     await agents.require_caller(tx, caller, place.did, Right.OPERATE)
     await store.lock_agent(tx, place.did)
+    # A run of a pipeline that is deleted meanwhile would go on where nobody reads or cancels it.
+    await store.lock(tx, place.did, place.pipeline_id)
     # A payment locks the budget before the run as well.
     known = await _known(tx, place)
     if isinstance(caller, Agent) and caller.grant_id not in {None, known.row.grant_id}:

@@ -17,7 +17,7 @@ from hansa.foundation.plumbing.jobs import Job, LeasedKind, Retries, conclude
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import agents, commerce
+from hansa.rooms import agents, commerce, people
 
 from . import machine
 from . import run_store as store
@@ -130,10 +130,15 @@ async def _with_facts(tx: Tx, run: Run) -> RunState:
         state = machine.on_picked_up(run.definition, state)
     state = await _after_tokens(tx, run, state)
     state = await _after_approvals(tx, run, state)
-    if run.row.is_cancel_asked:
+    if run.row.is_cancel_asked or await _lost_its_grant(tx, run):
         with suppress(OutOfPlace):
             state = machine.cancel(run.definition, state)
     return machine.expire(run.definition, state) if run.row.is_past else state
+
+
+async def _lost_its_grant(tx: Tx, run: Run) -> bool:
+    """Return whether the grant that the run bears has ended, maybe before the run was committed."""
+    return run.row.grant_id is not None and await people.has_grant_ended(tx, run.row.grant_id)
 
 
 async def _after_tokens(tx: Tx, run: Run, state: RunState) -> RunState:

@@ -9,7 +9,7 @@ from hansa.rooms.agents.capabilities.errors import (
 )
 from hansa.rooms.agents.capabilities.issue import forget_capabilities
 from hansa.rooms.agents.capabilities.routes import router
-from hansa.rooms.agents.capabilities.rules import Chain, Use, evaluate, lent
+from hansa.rooms.agents.capabilities.rules import Chain, Use, evaluate, lent, within_ancestors
 from hansa.rooms.agents.capabilities.use import found_for_use, held_for_use, return_spent, spend, within_mode
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "return_spent",
     "router",
     "spend",
+    "within_ancestors",
     "within_mode",
 ]

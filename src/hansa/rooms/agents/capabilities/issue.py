@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.rights import Right
 from hansa.foundation.values.secrets import fingerprint, new_hex
+from hansa.rooms.agents.lineage import require_not_ending
 from hansa.rooms.agents.rights import seen_with
 
 from . import rules, store
@@ -44,7 +45,7 @@ async def issue(
 ) -> IssuedCapability:
     """A capability that begins a tree.
 
-    Raises: PermissionNotHeld, HolderUnknown, TooManyCapabilities.
+    Raises: PermissionNotHeld, ChildEnding, HolderUnknown, TooManyCapabilities.
     """
     if settings.agent_rbac_mode == "enforce":
         with within_mode(settings.agent_delegation_mode, issuer.did):
@@ -57,8 +58,8 @@ async def attenuate(
 ) -> IssuedCapability:
     """A capability within another, drawn by an agent that may use that.
 
-    Raises: CapabilityAbsent, CapabilityUnknown, CapabilityEnded, NotRedelegable, CapabilityWidened, HolderUnknown,
-    TooManyCapabilities.
+    Raises: CapabilityAbsent, CapabilityUnknown, CapabilityEnded, NotRedelegable, CapabilityWidened, ChildEnding,
+    HolderUnknown, TooManyCapabilities.
     """
     parent = await chain_for(tx, capability_id, presenter)
     rules.require_redelegable(parent)
@@ -71,6 +72,7 @@ async def _issued(
     tx: Tx, issuer_did: str, terms: Terms, recipient: Recipient, *, parent: Chain | None
 ) -> IssuedCapability:
     rules.require_room(await store.lock_issuer(tx, issuer_did))
+    await require_not_ending(tx, issuer_did)
     if recipient.holder_did is not None and not await store.is_agent(tx, recipient.holder_did):
         raise HolderUnknown
     token = new_hex("att_")

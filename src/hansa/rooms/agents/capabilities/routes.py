@@ -28,6 +28,7 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms.agents.errors import AgentUnknown
+from hansa.rooms.agents.lineage import ChildEnding
 
 from . import errors
 from .issue import attenuate, delegations, issue, own_capabilities, revoke
@@ -67,6 +68,7 @@ CapabilityToken = Annotated[
         Unauthorized,
         errors.PermissionNotHeld,
         errors.HolderUnknown,
+        ChildEnding,
         errors.TooManyCapabilities,
         Invalid,
         BodyInvalid,
@@ -100,6 +102,7 @@ async def read_own_capabilities(agent: CurrentAgent, db: Db, config: Config) -> 
         errors.CapabilityWidened,
         errors.CapabilityAbsent,
         errors.HolderUnknown,
+        ChildEnding,
         errors.TooManyCapabilities,
         Invalid,
         BodyInvalid,
@@ -126,6 +129,7 @@ async def attenuate_capability(
         errors.CaveatViolated,
         errors.CapabilityBudgetSpent,
         errors.CapabilityAbsent,
+        ChildEnding,
         Invalid,
         BodyInvalid,
         KeyReused,

@@ -1,6 +1,6 @@
 """Rules of capabilities: the whole chain from the root down is evaluated, so that nothing is ever wider than its root."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -45,9 +45,9 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Capability(msgspec.Struct, frozen=True):
-    """A capability as it stands at this moment of the database's clock, with who issued it and who holds it.
+    """A capability as it stands at this moment of the database's clock, with its issuer and its holder.
 
-    Without a holder it is good for everyone who presents its token.
+    `issuer_is_active` is false for a child that is ending as well. Without a holder it is good for everyone who presents its token.
     """
 
     id: UUID
@@ -169,6 +169,18 @@ def lent(chain: Chain, owner: Owner) -> frozenset[str]:
     if chain.root.issuer_owner != owner:
         return frozenset()
     return frozenset(chain.leaf.terms.permissions)
+
+
+def within_ancestors(
+    chain: Chain, permissions: frozenset[str], ancestors: Mapping[str, Sequence[str]]
+) -> frozenset[str]:
+    """Those of lent permissions that a child may use: each of its ancestors, given with roles, has them too.
+
+    An ancestor that drew a link of the chain passed on what it had itself.
+    """
+    drew = {link.issuer_did for link in chain.links}
+    held = [permissions_of(roles) for did, roles in ancestors.items() if did not in drew]
+    return permissions.intersection(*held)
 
 
 def _require_delegators(chain: Chain, use: Use, *, roles_count: bool) -> None:

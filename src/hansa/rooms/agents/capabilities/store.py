@@ -23,7 +23,7 @@ DAYS_KEPT = 7
 _LINKS = """
 SELECT c.id, c.root_id, c.parent_id, c.depth, c.path, i.did AS issuer_did, i.developer_id AS issuer_developer,
   i.organization_id AS issuer_organization,
-  i.status = 'active' AS issuer_is_active, i.roles AS issuer_roles, h.did AS holder_did, c.permissions, c.max_per_tx,
+  i.status = 'active' AND NOT EXISTS (SELECT FROM agents_spawn s WHERE s.did = i.did AND s.ending_at IS NOT NULL) AS issuer_is_active, i.roles AS issuer_roles, h.did AS holder_did, c.permissions, c.max_per_tx,
   c.allowed_currencies, c.counterparty_allow, c.operations, c.no_redelegate, c.currency, c.budget_total, c.max_uses,
   c.spent, c.uses, c.created_at, c.expires_at, c.revoked_at, c.expires_at <= clock_timestamp() AS is_expired
 FROM agents_capability c JOIN agents_agent i ON i.id = c.issuer_id LEFT JOIN agents_agent h ON h.id = c.holder_id

@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import begin, shadow_refusals_total
 from hansa.foundation.values.errors import Forbidden
 from hansa.foundation.values.secrets import fingerprint
+from hansa.rooms.agents.lineage import require_not_ending
 
 from . import rules, store
 from .errors import PASSED_IN_SHADOW, CapabilityAbsent, CapabilityUnknown
@@ -73,9 +74,10 @@ async def chain_for(tx: Tx, capability_id: UUID, presenter: Presenter) -> Chain:
 async def consume(tx: Tx, capability_id: UUID, presenter: Presenter, use: Use, settings: Settings) -> Chain:
     """Spend from a capability without moving units, for work paid or done elsewhere. Returns the chain with the rest of its budget.
 
-    Raises: CapabilityAbsent, CapabilityUnknown, and where delegation is enforced the errors of `rules.evaluate`.
+    Raises: CapabilityAbsent, CapabilityUnknown, ChildEnding, and where delegation is enforced the errors of `rules.evaluate`.
     """
     chain = await chain_for(tx, capability_id, presenter)
+    await require_not_ending(tx, presenter.did)
     with within_mode(settings.agent_delegation_mode, presenter.did):
         rules.evaluate(chain, use, roles_count=settings.agent_rbac_mode == "enforce")
         await spend(tx, chain, use.amount)

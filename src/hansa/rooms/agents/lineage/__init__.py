@@ -18,14 +18,17 @@ from hansa.rooms.agents.lineage.narrowing import (
 )
 from hansa.rooms.agents.lineage.quotas import HeldPlace, count_fork, hold_place, record_child
 from hansa.rooms.agents.lineage.reading import (
+    ancestors_of,
     child_of,
     children_of,
+    ending_among,
     has_suspended_parent,
     living_among,
     living_children_of,
     lock_child,
     require_apart,
     require_no_children,
+    require_not_ending,
 )
 from hansa.rooms.agents.lineage.rules import (
     TTL_MAX_SECONDS,
@@ -55,12 +58,14 @@ __all__ = [
     "RolesNotHeld",
     "SpawnQuotaReached",
     "SpawnTooDeep",
+    "ancestors_of",
     "begin_end",
     "child_of",
     "child_policy",
     "child_roles",
     "children_of",
     "count_fork",
+    "ending_among",
     "first_due",
     "has_suspended_parent",
     "hold_place",
@@ -76,6 +81,7 @@ __all__ = [
     "require_apart",
     "require_depth",
     "require_no_children",
+    "require_not_ending",
     "require_policy_within_parent",
     "require_within_parent",
 ]

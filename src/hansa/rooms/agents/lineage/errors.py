@@ -22,7 +22,7 @@ class ChildEnding(Conflict):
     """The child is ending."""
 
     code = "CHILD_ENDING"
-    sentence = "This child is ending; it gets no roles, no policy and no children."
+    sentence = "This child is ending; it gets no rights and no children, and binds itself to nothing new."
     remedy = "Spawn another child."
 
 

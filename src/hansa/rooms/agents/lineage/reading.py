@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from hansa.foundation.plumbing.storage.database import Tx
 
 from . import store
-from .errors import AgentHasChildren, ChildUnknown
+from .errors import AgentHasChildren, ChildEnding, ChildUnknown
 from .rules import Child
 from .store import LivingChild
 
@@ -40,6 +40,22 @@ async def living_children_of(tx: Tx, dids: Collection[str]) -> list[str]:
 async def living_among(tx: Tx, dids: Sequence[str]) -> dict[str, LivingChild]:
     """Those of the agents that are living children, with depth and parent."""
     return await store.living_among(tx, dids)
+
+
+async def ancestors_of(tx: Tx, did: str) -> dict[str, tuple[str, ...]]:
+    """The agents above a living child, with their roles; none above another agent."""
+    return await store.ancestors(tx, did)
+
+
+async def ending_among(tx: Tx, dids: Collection[str]) -> frozenset[str]:
+    """Those of the agents that are children whose end has begun."""
+    return await store.ending_among(tx, dids)
+
+
+async def require_not_ending(tx: Tx, did: str) -> None:
+    """The agent, which the caller has locked, is no child that is ending: it may bind itself. Raises: ChildEnding."""
+    if await store.ending_among(tx, [did]):
+        raise ChildEnding
 
 
 async def has_suspended_parent(tx: Tx, did: str) -> bool:

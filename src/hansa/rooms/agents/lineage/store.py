@@ -71,6 +71,17 @@ SELECT EXISTS (SELECT FROM agents_spawn s JOIN agents_agent p ON p.did = s.paren
   WHERE s.did = $1 AND s.ended_at IS NULL AND p.status = 'suspended')
 """
 
+_ANCESTORS = """
+WITH RECURSIVE above AS (
+  SELECT parent_did FROM agents_spawn WHERE did = $1 AND ended_at IS NULL AND parent_did IS NOT NULL
+  UNION ALL
+  SELECT s.parent_did FROM agents_spawn s JOIN above ON s.did = above.parent_did WHERE s.ended_at IS NULL AND s.parent_did IS NOT NULL
+)
+SELECT a.did, a.roles FROM above JOIN agents_agent a ON a.did = above.parent_did
+"""
+
+_ENDING_AMONG = "SELECT did FROM agents_spawn WHERE did = ANY($1) AND ending_at IS NOT NULL"
+
 _BEGIN_END = """
 UPDATE agents_spawn SET ending_at = clock_timestamp(), cause = $2, next_at = clock_timestamp()
 WHERE did = $1 AND ending_at IS NULL AND ended_at IS NULL RETURNING true
@@ -189,6 +200,16 @@ async def has_suspended_parent(tx: Tx, did: str) -> bool:
     """Return whether the agent is a living child of a suspended one."""
     found: bool = await tx.fetchval(_SUSPENDED_PARENT, did)
     return found
+
+
+async def ancestors(tx: Tx, did: str) -> dict[str, tuple[str, ...]]:
+    """The agents above a living child, with their roles; none above another agent."""
+    return {row["did"]: tuple(row["roles"]) for row in await tx.fetch(_ANCESTORS, did)}
+
+
+async def ending_among(tx: Tx, dids: Collection[str]) -> frozenset[str]:
+    """Those of the agents that are children whose end has begun."""
+    return frozenset(row["did"] for row in await tx.fetch(_ENDING_AMONG, list(dids)))
 
 
 async def begin_end(tx: Tx, did: str, cause: Cause) -> bool:

@@ -30,7 +30,7 @@ async def accept(
 ) -> ContractShown:
     """Accept as the agent `did`; of an open proposal the first to accept becomes the provider.
 
-    Raises: ContractUnknown, WrongParty, SelfContract, WrongState, DeadlinePassed, BondRequired, TooManyAccepted, ContractUnfunded,
+    Raises: ContractUnknown, WrongParty, SelfContract, WrongState, DeadlinePassed, ChildEnding, BondRequired, TooManyAccepted, ContractUnfunded,
     AccountSuspended, FundedAcross, and for an agent of another registry the errors of `transfers.require_reachable`.
     """
     contract = await take(tx, contract_id)
@@ -74,13 +74,14 @@ def judge_acceptance(contract: Contract, did: str) -> Move | None:
 
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:
-    """The agent may accept now; the ledger id of its registry, None where that is this one."""
+    """The agent may accept now; the ledger id of its registry, None where that is this one. Raises: ChildEnding, Forbidden."""
     # Locked, so that the agent does not end while the contract binds it. What is an agent here needs no other question.
     status = await agents.lock_status(tx, did)
     if status is None and await transfers.is_foreign(tx, did, settings):
         return (await transfers.require_reachable(tx, did, settings)).ledger_id
     if status != "active":
         raise Forbidden("The agent is not active.")
+    await agents.require_not_ending(tx, did)
     return None
 
 

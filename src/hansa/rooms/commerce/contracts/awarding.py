@@ -65,12 +65,13 @@ async def require_bidder(
 ) -> None:
     """Judge whether an agent may be the provider of offered work; it does not end before the transaction does.
 
-    Raises: FundedAcross, Forbidden, RelatedParty, BondRequired.
+    Raises: FundedAcross, Forbidden, ChildEnding, RelatedParty, BondRequired.
     """
     if await transfers.is_foreign(tx, did, settings):
         raise FundedAcross
     if await agents.lock_status(tx, did) != "active":
         raise Forbidden("The agent is not active.")
+    await agents.require_not_ending(tx, did)
     if await agents.are_related(tx, contractor_did, did):
         raise RelatedParty
     if not await bond_admits(tx, did, settings, None):

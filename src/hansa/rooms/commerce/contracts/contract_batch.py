@@ -6,7 +6,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -112,7 +112,7 @@ async def carry_out(
     proposals = [act for act in fresh if isinstance(act, PlainProposal)]
     contracts = await store.lock_all(tx, {act.contract_id for act in moves}) if moves else {}
     binding = {act.did for act in moves if act.binds} | {act.terms.contractor_did for act in proposals}
-    statuses = await agents.lock_statuses(tx, binding) if binding else {}
+    statuses = await _lock_those_who_bind(tx, binding) if binding else {}
     shown = await _written(
         tx,
         _judged(moves, contracts, statuses),
@@ -123,6 +123,13 @@ async def carry_out(
     if stored:
         await idempotency.remember_each(tx, stored)
     return done | {act: ledger.OrderAnswer(answer, replayed=False) for act, answer in answers.items()}
+
+
+async def _lock_those_who_bind(tx: Tx, dids: Collection[str]) -> dict[str, str]:
+    """The statuses of the agents, locked; those of children that are ending are left out."""
+    statuses = await agents.lock_statuses(tx, dids)
+    ending = await agents.ending_among(tx, dids)
+    return {did: status for did, status in statuses.items() if did not in ending}
 
 
 async def _recalled(

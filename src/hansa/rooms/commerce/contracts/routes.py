@@ -138,6 +138,7 @@ async def propose_contract(
     responses=problems(
         *_EVERY_ACT,
         errors.SelfContract,
+        agents.ChildEnding,
         errors.BondRequired,
         errors.TooManyAccepted,
         errors.ContractUnfunded,

@@ -5,7 +5,7 @@
 - Registered clients are not stored: their id is their signed metadata.
 """
 
-from .access import access_of, connection_of, read_bounds
+from .access import access_of, connection_of, has_grant_ended, read_bounds
 from .authorizing import (
     Decision,
     LedBack,
@@ -58,6 +58,7 @@ __all__ = [
     "erase",
     "forget_ended",
     "grant_access",
+    "has_grant_ended",
     "living_connections",
     "oauth_router",
     "open_request",

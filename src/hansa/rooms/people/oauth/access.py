@@ -58,6 +58,11 @@ async def read_bounds(tx: Tx, grant_id: UUID, /, *, locked: bool) -> GrantBounds
     return found
 
 
+async def has_grant_ended(tx: Tx, grant_id: UUID) -> bool:
+    """Return whether a grant has ended; that of a suspended developer lives."""
+    return await store.has_ended(tx, grant_id)
+
+
 def _reader(found: store.Accessed, grant_id: UUID) -> Developer:
     return Developer(
         id=found.developer_id,

@@ -261,6 +261,15 @@ async def bounds(tx: Tx, grant_id: UUID, *, locked: bool) -> GrantBounds | None:
     return None if row is None else GrantBounds(**row)
 
 
+async def has_ended(tx: Tx, grant_id: UUID) -> bool:
+    """Return whether the grant has ended, or there is none."""
+    lives: bool = await tx.fetchval(
+        f"SELECT EXISTS (SELECT FROM people_grant g WHERE g.id = $1 AND {_LIVES})",  # noqa: S608
+        grant_id,
+    )
+    return not lives
+
+
 async def living(tx: Tx, developer_id: int, *, limit: int, offset: int) -> tuple[list[ConnectionRow], int]:
     """A page of the living grants of a person, newest first, and how many there are."""
     rows = await tx.fetch(_LIVING, developer_id, limit, offset)

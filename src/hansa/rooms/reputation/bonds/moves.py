@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import ZERO, Minor, format_amount
-from hansa.rooms import catalogue, commerce, journal, ledger
+from hansa.rooms import agents, catalogue, commerce, journal, ledger
 
 from . import rules, store
 from .bond import Bond, BondShown, Policy, State
@@ -63,7 +63,9 @@ async def slash_bond(tx: Tx, asked: commerce.BondSlash, settings: Settings) -> c
 
 
 async def deposit(tx: Tx, did: str, amount: Minor, policy: Policy, book: ledger.Book) -> BondShown:
-    """Add to the bond of an agent. Raises: BondBelowMinimum, InsufficientBalance, AccountSuspended."""
+    """Add to the bond of an agent. Raises: ChildEnding, BondBelowMinimum, InsufficientBalance, AccountSuspended."""
+    await agents.lock_status(tx, did)
+    await agents.require_not_ending(tx, did)
     before = await store.lock_new(tx, did)
     after = rules.deposited(before, amount, policy)
     after = replace(after, hold_id=await _hold(tx, before, after, book))

@@ -23,7 +23,7 @@ from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Invalid, Refused, TooManyRequests, Unauthorized
-from hansa.rooms import ledger
+from hansa.rooms import agents, ledger
 
 from . import errors
 from .bond import BondShown, Policy
@@ -68,7 +68,12 @@ BookOfHere = Annotated[ledger.Book, Depends(_book_of)]
     "/deposit",
     response_model=BondOut,
     responses=problems(
-        *_EVERY_ACT, ledger.InsufficientBalance, ledger.AccountSuspended, errors.BondBelowMinimum, BodyInvalid
+        *_EVERY_ACT,
+        ledger.InsufficientBalance,
+        ledger.AccountSuspended,
+        agents.ChildEnding,
+        errors.BondBelowMinimum,
+        BodyInvalid,
     ),
 )
 async def deposit_bond(

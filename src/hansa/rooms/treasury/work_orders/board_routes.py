@@ -21,7 +21,7 @@ from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
-from hansa.rooms import commerce, organizations
+from hansa.rooms import agents, commerce, organizations
 
 from .bidding import bid, bids_read_by, withdraw
 from .errors import (
@@ -114,6 +114,7 @@ async def read_work_order(work_order_id: OrderId, _: Public, db: Db) -> WorkOrde
         PriceTooHigh,
         commerce.TermsInvalid,
         commerce.FundedAcross,
+        agents.ChildEnding,
         commerce.RelatedParty,
         commerce.BondRequired,
         Invalid,

@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, Unauthorized
-from hansa.rooms import commerce, ledger, organizations
+from hansa.rooms import agents, commerce, ledger, organizations
 from hansa.rooms.treasury.errors import TreasuryDayLimit, TreasuryPayeeNotAllowed
 
 from .awarding import ask_for_award
@@ -78,6 +78,7 @@ async def open_work_order(
         TreasuryPayeeNotAllowed,
         Forbidden,
         commerce.FundedAcross,
+        agents.ChildEnding,
         commerce.RelatedParty,
         commerce.BondRequired,
         ledger.AccountSuspended,
