@@ -54,8 +54,8 @@ async def test_children_are_shown_in_each_state_of_their_life(registry: TestRegi
     given = {"roles": ["client", "staker"]}
     await registry.http.put(f"/api/v1/agents/{parent.did}/authz", json=given, headers=owner.headers)
     await child_of(parent, name="Living")
-    ending, over = await child_of(parent, name="Ending"), await child_of(parent, name="Over")
-    stake = {"amount": "5", "lock_period": 30}
+    ending, over = await child_of(parent, name="Ending", funding="20"), await child_of(parent, name="Over")
+    stake = {"amount": "10", "lock_period": 30}
     assert (await registry.post("/staking/stake", json=stake, headers=ending.headers)).status_code == 200
     assert (await ended(ending, parent))["state"] == "ending"
     assert (await ended(over, parent))["state"] == "ended"
@@ -67,7 +67,7 @@ async def test_children_are_shown_in_each_state_of_their_life(registry: TestRegi
     await page.goto(f"/account/agents/{parent.did}/children")
     for name, state, says in (
         ("Living", "active", "10"),
-        ("Ending", "ending", "5 held"),
+        ("Ending", "ending", "10 held"),
         ("Over", "ended", "returned"),
     ):
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
@@ -115,6 +115,8 @@ async def test_a_pipeline_is_written_and_changed_on_a_telephone(market: Market, 
     await page.locator("#step_2_needs").press("Enter")
     await expect(page.locator("#step_1_max_amount-trouble")).to_contain_text("A decimal number")
     await expect(page.locator("#step_2_approval")).to_be_checked()
+    # The browser notes the status of the refusal.
+    opened.complaints.clear()
     await require_good(opened)
     await fill_step(page, 1, max_amount="1")
     await page.get_by_role("button", name="Create the pipeline").click()

@@ -99,6 +99,11 @@ async def test_wrapped_units_keep_a_child_until_their_redemption_is_decided(
     answer = await ended(child, parent)
     assert (answer["state"], reasons(answer)) == ("ending", ["agreements"])
     assert "wrapped" in answer["waits_for"][0]["detail"]
+    # A stranger does not keep it by units that are wrapped for it now.
+    calls.loses = lambda _: None
+    more = await pair.b.registry.post("/bridge/transfer", json=body, headers=giver.headers)
+    assert more.json()["error"]["code"] == "ACCOUNT_UNKNOWN", more.text
+    calls.loses = lambda _: "answer"
     await end_those_due(pair.a.registry)
     assert (await children(parent))[0]["state"] == "ending"
     calls.loses = lambda _: None

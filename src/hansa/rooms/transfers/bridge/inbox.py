@@ -282,7 +282,8 @@ async def _why_not_carried_out(tx: Tx, corridor: Corridor, terms: Terms) -> str 
     status = await agents.lock_status(tx, terms.receiver_did)
     if status == "suspended" or await federation.is_blocklisted(tx, terms.receiver_did):
         return Code.AGENT_BLOCKED
-    if status != "active":
+    # A child that is ending could not redeem units that are wrapped for it now.
+    if status != "active" or (is_wrap and await agents.ending_among(tx, [terms.receiver_did])):
         return Code.ACCOUNT_UNKNOWN
     return await (_why_not_minted if is_wrap else _why_not_unlocked)(tx, corridor, terms)
 
