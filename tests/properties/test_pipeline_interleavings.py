@@ -63,7 +63,7 @@ async def stage(
 
 
 @pytest.fixture(autouse=True)
-def standing_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def stopping_before_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """No service is called: a process stands still once its token is authorized."""
     monkeypatch.setattr(attempting.commerce, "PURCHASES", StoppingPurchases)
 
