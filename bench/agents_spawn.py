@@ -21,6 +21,17 @@ DEVELOPERS, AT_ONCE = 16, 16
 ROUNDS = 3
 """Each parent is created in one of them, and then has one child."""
 PASSWORD = "Correct-Horse-7-Battery"
+ADDRESS = {"url": "https://agent.example.org/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+CARD = {
+    "name": "Parent",
+    "description": "A parent of the bench.",
+    "version": "1.0.0",
+    "supportedInterfaces": [ADDRESS],
+    "capabilities": {"streaming": False},
+    "defaultInputModes": ["text/plain"],
+    "defaultOutputModes": ["text/plain"],
+    "skills": [{"id": "main", "name": "Parent", "description": "Spawns.", "tags": ["bench"]}],
+}
 Made = TypeVar("Made")
 
 
@@ -106,8 +117,7 @@ async def _token(runtime: Runtime, developer: Developer) -> str:
 
 async def _create(runtime: Runtime, token: str) -> str:
     settings, identity = runtime.settings, agents.new_identity(runtime.settings, None)
-    card = {"name": "Parent", "description": "", "url": "https://agent.example.org/a2a", "skills": []}
-    asked = agents.Onboarding(token, identity, host=None, card=card, site="bench", imported_from={})
+    asked = agents.Onboarding(token, identity, host=None, card=CARD, site="bench")
     is_suspended = IS_DEVELOPER_SUSPENDED.of(runtime)
     organizations = agents.ORGANIZATION_AGENTS.of(runtime)
     await runtime.database.transaction(

@@ -68,6 +68,7 @@ async def test_children_are_shown_in_each_state_of_their_life(registry: TestRegi
     for name, state, says in (
         ("Living", "active", "10"),
         ("Ending", "ending", "10 held"),
+        ("Ending", "ending", "since"),
         ("Over", "ended", "returned"),
     ):
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
