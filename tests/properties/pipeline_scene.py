@@ -96,6 +96,9 @@ class Stage:
     async def do(self, use_case: UseCase) -> Any:
         return await self.registry.database.transaction(use_case)
 
+    async def execute(self, statement: str) -> None:
+        await self.do(lambda tx: tx.execute(statement))
+
     async def agent(self) -> Agent:
         return await self.registry.database.query(lambda tx: agents.active_agent(tx, self.buyer.did))
 
@@ -205,7 +208,7 @@ async def clear(stage: Stage) -> None:
         "UPDATE pipelines_pipeline SET deleted_at = now() WHERE deleted_at IS NULL",
         "UPDATE pipelines_agent SET runs = 0",
     ):
-        await stage.do(lambda tx, statement=statement: tx.execute(statement))
+        await stage.execute(statement)
 
 
 async def prove(stage: Stage) -> None:
