@@ -15,9 +15,9 @@ from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
 from hansa.rooms.ledger import Book
 from hansa.rooms.people.oauth.ending import end_grant
-from hansa.rooms.pipelines import acting, attempting, machine, running
+from hansa.rooms.pipelines import machine, running
 from hansa.rooms.pipelines import run_store as runs
-from hansa.rooms.pipelines.errors import PipelineRunning, PipelineUnknown, RunStateRefuses
+from hansa.rooms.pipelines.errors import BudgetTooLow, PipelineRunning, PipelineUnknown, RunStateRefuses
 from hansa.rooms.pipelines.records import Run
 from tests.connections import connect
 from tests.founded import open_copy
@@ -65,7 +65,7 @@ async def stage(
 @pytest.fixture(autouse=True)
 def stopping_before_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """No service is called: a process stands still once its token is authorized."""
-    monkeypatch.setattr(attempting.commerce, "PURCHASES", StoppingPurchases)
+    monkeypatch.setattr("hansa.rooms.pipelines.attempting.commerce.PURCHASES", StoppingPurchases)
 
 
 async def test_a_cancel_beside_the_commit_of_a_token_leaves_it_open_or_prevents_it(stage: Stage) -> None:
@@ -92,7 +92,7 @@ async def test_of_two_resumptions_at_once_one_goes_on_with_its_budget(stage: Sta
         return [scene.resume(11), scene.resume(12)]
 
     async def judge(outcomes: list[Any], scene: Scene) -> None:
-        lost = [refused(one, RunStateRefuses, acting.BudgetTooLow) for one in outcomes]
+        lost = [refused(one, RunStateRefuses, BudgetTooLow) for one in outcomes]
         assert sorted(lost) == [False, True]
         budgets = await scene.stage.registry.database.read(
             lambda tx: commerce.find_budgets(tx, [scene.run.row.id])
