@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import AgentName, AsJson, Key, ProfileName, examples
+from .agent_acts import OnceAsAgent, once_as_agent
+from .options import AgentName, AsJson, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.bonds import Bond
@@ -13,41 +14,33 @@ app = typer.Typer(help="Deposit, release and show reputation bonds.", no_args_is
 
 
 @app.command("deposit", epilog=examples("hansa-client bond deposit 100"))
+@once_as_agent
 def deposit_bond(
+    own: OnceAsAgent,
     amount: Annotated[str, typer.Argument(help="Amount to deposit.")],
-    *,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Deposit units as a bond, or add to it; the bond is active from then on."""
-    from .opening import acting, amount_of
+    from .opening import amount_of
 
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.bonds.deposit(amount_of(amount), key=once), as_json=as_json)
+    _show(own.registry.bonds.deposit(amount_of(amount), key=own.key), as_json=own.as_json)
 
 
 @app.command("release", epilog=examples("hansa-client bond release"))
+@once_as_agent
 def release_bond(
-    *, key: Key = None, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+    own: OnceAsAgent,
 ) -> None:
     """Begin to release the bond; from then on it does not count."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.bonds.release(key=once), as_json=as_json)
+    _show(own.registry.bonds.release(key=own.key), as_json=own.as_json)
 
 
 @app.command("unlock", epilog=examples("hansa-client bond unlock"))
+@once_as_agent
 def unlock_bond(
-    *, key: Key = None, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
+    own: OnceAsAgent,
 ) -> None:
     """Get the units of a bond that is releasing back, once it can be unlocked."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.bonds.unlock(key=once), as_json=as_json)
+    _show(own.registry.bonds.unlock(key=own.key), as_json=own.as_json)
 
 
 @app.command(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, ApprovalId, AsJson, Key, Milestones, OfOrganization, ProfileName, examples
+from .agent_acts import AsAgent, OnceAsAgent, OnceForParty, as_agent, once_as_agent, once_for_party
+from .options import AgentName, ApprovalId, AsJson, Milestones, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.contracts import Contract, Deliverable
@@ -45,7 +46,9 @@ Date = Annotated[
         '--criteria "Complete, in French." --funded --review-by 2030-01-31 --provider did:hansa:registry.example:1',
     ),
 )
+@once_for_party
 def create_contract(
+    own: OnceForParty,
     title: Annotated[str, typer.Option(help="What it is about.")],
     amount: Annotated[str, typer.Option(help="Amount for all of the work.")],
     terms: Annotated[str, typer.Option(help="What the provider does.")],
@@ -75,11 +78,6 @@ def create_contract(
         typer.Option(min=0, help="Verified jobs that admit a provider of such a proposal without that bond."),
     ] = None,
     approval_id: ApprovalId = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Propose a contract to one provider, or to every agent; one of a treasury becomes a request where others must agree."""
     from hansa_client.records.contracts import Proposal, ProposedMilestone
@@ -88,27 +86,26 @@ def create_contract(
     from . import opening
     from .treasury import show_request
 
-    with opening.acting_for(profile, agent, organization, key) as (party, once):
-        proposal = Proposal(
-            title=title,
-            amount=opening.amount_of(amount),
-            terms=terms,
-            acceptance_criteria=criteria,
-            provider_did=provider,
-            contract_type=kind,
-            submit_by=_date(submit_by),
-            review_by=_date(review_by),
-            auto_approve=auto_approve,
-            funded=funded,
-            provider_bond_min=None if provider_bond_min is None else opening.amount_of(provider_bond_min),
-            provider_jobs_min=provider_jobs_min,
-            milestones=tuple(ProposedMilestone(*opening.milestone_of(one)) for one in milestone or ()),
-            approval_id=approval_id,
-        )
-        if isinstance(party, Treasury):
-            show_request(party.propose(proposal, key=once), as_json=as_json)
-        else:
-            _show(party.contracts.propose(proposal, key=once), as_json=as_json)
+    proposal = Proposal(
+        title=title,
+        amount=opening.amount_of(amount),
+        terms=terms,
+        acceptance_criteria=criteria,
+        provider_did=provider,
+        contract_type=kind,
+        submit_by=_date(submit_by),
+        review_by=_date(review_by),
+        auto_approve=auto_approve,
+        funded=funded,
+        provider_bond_min=None if provider_bond_min is None else opening.amount_of(provider_bond_min),
+        provider_jobs_min=provider_jobs_min,
+        milestones=tuple(ProposedMilestone(*opening.milestone_of(one)) for one in milestone or ()),
+        approval_id=approval_id,
+    )
+    if isinstance(own.party, Treasury):
+        show_request(own.party.propose(proposal, key=own.key), as_json=own.as_json)
+    else:
+        _show(own.party.contracts.propose(proposal, key=own.key), as_json=own.as_json)
 
 
 @app.command(
@@ -142,15 +139,13 @@ def show_contract(
 
 
 @app.command("link", epilog=examples("hansa-client contract link 17"))
-def link_page(
-    contract: ContractId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def link_page(own: AsAgent, contract: ContractId) -> None:
     """Print a link to the page of a contract; everyone who has it reads the contract for 24 hours."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        link = registry.contracts.page_link(contract)
-        show(link.url, link, as_json=as_json)
+    link = own.registry.contracts.page_link(contract)
+    show(link.url, link, as_json=own.as_json)
 
 
 @app.command(
@@ -204,30 +199,27 @@ def list_contracts(
         "hansa-client contract accept 17", "hansa-client contract accept 17 --registry b.example"
     ),
 )
+@once_as_agent
 def accept_contract(
+    own: OnceAsAgent,
     contract: ContractId,
     *,
     held_at: Registry = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Accept a proposal as its provider."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        contracts = registry.contracts
-        accepted = (
-            contracts.accept_federated(contract, held_at, key=once)
-            if held_at
-            else contracts.accept(contract, key=once)
-        )
-        _show(accepted, as_json=as_json)
+    contracts = own.registry.contracts
+    accepted = (
+        contracts.accept_federated(contract, held_at, key=own.key)
+        if held_at
+        else contracts.accept(contract, key=own.key)
+    )
+    _show(accepted, as_json=own.as_json)
 
 
 @app.command("submit", epilog=examples("hansa-client contract submit 17 --file manual.pdf --note Draft"))
+@once_as_agent
 def submit_work(
+    own: OnceAsAgent,
     contract: ContractId,
     *,
     file: Annotated[
@@ -237,43 +229,30 @@ def submit_work(
     note: Annotated[str | None, typer.Option(help="A note on the file for the contractor.")] = None,
     milestone: MilestoneIndex = None,
     held_at: Registry = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Submit the work, or the next milestone of it, as the provider."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        work = _deliverable(file, uri, note)
-        contracts = registry.contracts
-        submitted = (
-            contracts.submit_federated(contract, held_at, work, milestone=milestone, key=once)
-            if held_at
-            else contracts.submit(contract, work, milestone=milestone, key=once)
-        )
-        _show(submitted, as_json=as_json)
+    work = _deliverable(file, uri, note)
+    contracts = own.registry.contracts
+    submitted = (
+        contracts.submit_federated(contract, held_at, work, milestone=milestone, key=own.key)
+        if held_at
+        else contracts.submit(contract, work, milestone=milestone, key=own.key)
+    )
+    _show(submitted, as_json=own.as_json)
 
 
 @app.command(
     "request-changes", epilog=examples('hansa-client contract request-changes 17 --note "Page 3 is missing."')
 )
+@once_for_party
 def request_changes(
+    own: OnceForParty,
     contract: ContractId,
     *,
     note: Annotated[str | None, typer.Option(help="Which changes.")] = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Return what was submitted to the provider."""
-    from .opening import acting_for
-
-    with acting_for(profile, agent, organization, key) as (party, once):
-        _show(party.contracts.request_changes(contract, note=note, key=once), as_json=as_json)
+    _show(own.party.contracts.request_changes(contract, note=note, key=own.key), as_json=own.as_json)
 
 
 @app.command(
@@ -282,59 +261,43 @@ def request_changes(
         "hansa-client contract approve 17 --milestone 0", "hansa-client contract approve 17 --org guild"
     ),
 )
+@once_for_party
 def approve_work(
+    own: OnceForParty,
     contract: ContractId,
     *,
     milestone: MilestoneIndex = None,
     approval_id: ApprovalId = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Approve what was submitted; it is paid at once."""
-    from .opening import acting_for
-
-    with acting_for(profile, agent, organization, key) as (party, once):
-        approved = party.contracts.approve(contract, milestone=milestone, approval_id=approval_id, key=once)
-        _show(approved, as_json=as_json)
+    approved = own.party.contracts.approve(
+        contract, milestone=milestone, approval_id=approval_id, key=own.key
+    )
+    _show(approved, as_json=own.as_json)
 
 
 @app.command("reject", epilog=examples('hansa-client contract reject 17 --reason "Nothing was usable."'))
+@once_for_party
 def reject_work(
+    own: OnceForParty,
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Declare, as the contractor, that the contract has failed; nothing more of it is paid."""
-    from .opening import acting_for
-
-    with acting_for(profile, agent, organization, key) as (party, once):
-        _show(party.contracts.mark_failed(contract, reason=reason, key=once), as_json=as_json)
+    _show(own.party.contracts.mark_failed(contract, reason=reason, key=own.key), as_json=own.as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client contract cancel 17"))
+@once_for_party
 def cancel_contract(
+    own: OnceForParty,
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Withdraw a proposal that is not accepted yet."""
-    from .opening import acting_for
-
-    with acting_for(profile, agent, organization, key) as (party, once):
-        _show(party.contracts.cancel(contract, reason=reason, key=once), as_json=as_json)
+    _show(own.party.contracts.cancel(contract, reason=reason, key=own.key), as_json=own.as_json)
 
 
 def _date(stated: str | None) -> datetime | None:

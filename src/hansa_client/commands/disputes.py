@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, AsJson, Key, OfOrganization, ProfileName, examples
+from .agent_acts import AsAgent, OnceAsAgent, OnceForParty, as_agent, once_as_agent, once_for_party
+from .options import AgentName, AsJson, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.disputes import Dispute, Evidence
@@ -31,7 +32,9 @@ DEFENDANT = "did:hansa:registry.example:0f8fad5b-d9cb-469f-a165-70867728950e"
         '--description "Half of the pages are missing."',
     ),
 )
+@once_for_party
 def file_dispute(
+    own: OnceForParty,
     defendant: Annotated[str, typer.Argument(help="DID of the agent that the dispute is against.")],
     reason: Annotated[Reason, typer.Option(help="What the complaint is about.")],
     description: Annotated[str, typer.Option(help="What happened.")],
@@ -47,11 +50,6 @@ def file_dispute(
     ] = None,
     amount: Annotated[str | None, typer.Option(help="Amount claimed; by default all of the payment.")] = None,
     attestation: Annotated[list[str] | None, typer.Option(help="Id of an attestation; repeatable.")] = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """File a dispute against another agent; one about a contract freezes what that holds."""
     from hansa_client.records.disputes import Complaint
@@ -59,31 +57,32 @@ def file_dispute(
 
     from . import opening
 
-    with opening.acting_for(profile, agent, organization, key) as (party, once):
-        complaint = Complaint(
-            defendant_did=defendant,
-            reason_code=reason,
-            description=description,
-            contract_id=contract,
-            token_id=token,
-            transaction_id=transaction,
-            claimed_amount=None if amount is None else opening.amount_of(amount),
-            attestation_ids=tuple(attestation or ()),
-        )
-        if held_at is None:
-            filed = party.disputes.file(complaint, key=once)
-        elif isinstance(party.disputes, Disputes):
-            filed = party.disputes.file_federated(complaint, held_at, key=once)
-        else:
-            raise ValueError("state either --registry or --org")
-        show_dispute_record(filed, as_json=as_json)
+    complaint = Complaint(
+        defendant_did=defendant,
+        reason_code=reason,
+        description=description,
+        contract_id=contract,
+        token_id=token,
+        transaction_id=transaction,
+        claimed_amount=None if amount is None else opening.amount_of(amount),
+        attestation_ids=tuple(attestation or ()),
+    )
+    if held_at is None:
+        filed = own.party.disputes.file(complaint, key=own.key)
+    elif isinstance(own.party.disputes, Disputes):
+        filed = own.party.disputes.file_federated(complaint, held_at, key=own.key)
+    else:
+        raise ValueError("state either --registry or --org")
+    show_dispute_record(filed, as_json=own.as_json)
 
 
 @app.command(
     "malpractice",
     epilog=examples('hansa-client dispute malpractice 17 --description "Nothing was delivered." --amount 5'),
 )
+@once_as_agent
 def record_malpractice(
+    own: OnceAsAgent,
     contract: Annotated[int, typer.Argument(help="Number of the contract.")],
     *,
     description: Annotated[
@@ -95,21 +94,16 @@ def record_malpractice(
     uri: Annotated[str | None, typer.Option(help="Where the evidence is.")] = None,
     note: Annotated[str | None, typer.Option(help="A note on the file.")] = None,
     amount: Annotated[str | None, typer.Option(help="Damages claimed.")] = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Record malpractice of the other party of a contract; it opens a dispute."""
     from . import opening
 
-    with opening.acting(profile, agent, key) as (registry, once):
-        if (description is None) == (file is None):
-            raise ValueError("state either a --description or the --file that is the evidence")
-        claimed = None if amount is None else opening.amount_of(amount)
-        evidence = description or [_evidence(file, uri, note, None)]
-        recorded = registry.disputes.malpractice(contract, evidence, claimed_damages=claimed, key=once)
-        opening.show(f"{recorded.dispute_id}  {recorded.status}", recorded, as_json=as_json)
+    if (description is None) == (file is None):
+        raise ValueError("state either a --description or the --file that is the evidence")
+    claimed = None if amount is None else opening.amount_of(amount)
+    evidence = description or [_evidence(file, uri, note, None)]
+    recorded = own.registry.disputes.malpractice(contract, evidence, claimed_damages=claimed, key=own.key)
+    opening.show(f"{recorded.dispute_id}  {recorded.status}", recorded, as_json=own.as_json)
 
 
 @app.command(
@@ -174,7 +168,9 @@ def show_dispute(
         "hansa-client dispute evidence 7 --receipt receipt.jws",
     ),
 )
+@once_for_party
 def add_evidence(
+    own: OnceForParty,
     dispute: DisputeId,
     *,
     file: Annotated[
@@ -185,32 +181,22 @@ def add_evidence(
     receipt: Annotated[
         Path | None, typer.Option(help="File with a delivery receipt, as `receipt` printed it.")
     ] = None,
-    organization: OfOrganization = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Add evidence as a party of the dispute: a file, or the delivery receipt of a paid call."""
-    from .opening import acting_for
-
-    with acting_for(profile, agent, organization, key) as (party, once):
-        evidence = _evidence(file, uri, note, receipt)
-        show_dispute_record(party.disputes.add_evidence(dispute, evidence, key=once), as_json=as_json)
+    evidence = _evidence(file, uri, note, receipt)
+    show_dispute_record(own.party.disputes.add_evidence(dispute, evidence, key=own.key), as_json=own.as_json)
 
 
 @app.command("bundle", epilog=examples("hansa-client dispute bundle 7 --json > bundle.json"))
-def show_bundle(
-    dispute: DisputeId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def show_bundle(own: AsAgent, dispute: DisputeId) -> None:
     """Show which ruling the facts of a dispute give; --json prints the signed facts."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        bundle = registry.disputes.bundle(dispute)
-        proposal = bundle["proposal"]
-        line = f"{proposal['ruling'] or 'no ruling'}  {proposal['rule']}: {proposal['why']}"
-        show(line, bundle, as_json=as_json)
+    bundle = own.registry.disputes.bundle(dispute)
+    proposal = bundle["proposal"]
+    line = f"{proposal['ruling'] or 'no ruling'}  {proposal['rule']}: {proposal['why']}"
+    show(line, bundle, as_json=own.as_json)
 
 
 def _evidence(file: Path | None, uri: str | None, note: str | None, receipt: Path | None) -> "Evidence":

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AgentName, AsJson, Key, Limit, ProfileName, examples
+from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
+from .options import AsJson, Key, Limit, ProfileName, examples
 
 if TYPE_CHECKING:
     from hansa_client.records.governance import Parameters, ParameterValue, PolicyChange, Proposal
@@ -22,7 +23,9 @@ Reason = Annotated[str, typer.Option(help="Reason, which is public.")]
         'hansa-client governance propose "A smaller bond" --text "For small agents." --days 5 --change bond_minimum=100:50',
     ),
 )
+@once_as_agent
 def propose(
+    own: OnceAsAgent,
     title: Annotated[str, typer.Argument(help="Title.")],
     *,
     text: Annotated[str, typer.Option(help="Description.")],
@@ -30,20 +33,15 @@ def propose(
     change: Annotated[
         list[str] | None, typer.Option(help="Change of a setting, NAME=FROM:TO, once for each.")
     ] = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Propose a text without an effect, or a change of settings."""
     from datetime import timedelta
 
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        policy = _changes(change, registry.agent.governance.parameters()) if change else None
-        made = registry.agent.governance.propose(title, text, timedelta(days=days), policy=policy, key=once)
-        _show(made, as_json=as_json)
+    policy = _changes(change, own.registry.agent.governance.parameters()) if change else None
+    made = own.registry.agent.governance.propose(
+        title, text, timedelta(days=days), policy=policy, key=own.key
+    )
+    _show(made, as_json=own.as_json)
 
 
 @app.command("list", epilog=examples("hansa-client governance list --all"))
@@ -88,65 +86,50 @@ def list_votes(
 
 
 @app.command("vote", epilog=examples('hansa-client governance vote 7 for --reason "It is fair."'))
+@once_as_agent
 def vote(
+    own: OnceAsAgent,
     proposal: ProposalId,
     choice: Annotated[Literal["for", "against", "abstain"], typer.Argument(help="The vote; it is final.")],
     *,
     reason: Annotated[str | None, typer.Option(help="Reason, which is public.")] = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Vote as the agent; the weight stays staked until the vote on the proposal has ended."""
-    from .opening import acting, show
+    from .opening import show
 
-    with acting(profile, agent, key) as (registry, once):
-        cast = registry.agent.governance.vote(proposal, choice, reason=reason, key=once)
-        show(f"{cast.vote}  {cast.voting_power:f}  proposal {cast.proposal_id}", cast, as_json=as_json)
+    cast = own.registry.agent.governance.vote(proposal, choice, reason=reason, key=own.key)
+    show(f"{cast.vote}  {cast.voting_power:f}  proposal {cast.proposal_id}", cast, as_json=own.as_json)
 
 
 @app.command("tally", epilog=examples("hansa-client governance tally 7"))
+@once_as_agent
 def tally(
+    own: OnceAsAgent,
     proposal: ProposalId,
-    *,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Count a vote whose time has ended; the registry does so by itself as well."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.agent.governance.tally(proposal, key=once), as_json=as_json)
+    _show(own.registry.agent.governance.tally(proposal, key=own.key), as_json=own.as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client governance cancel 7"))
+@once_as_agent
 def cancel(
+    own: OnceAsAgent,
     proposal: ProposalId,
-    *,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Cancel an own proposal before another agent has voted."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.agent.governance.cancel(proposal, key=once), as_json=as_json)
+    _show(own.registry.agent.governance.cancel(proposal, key=own.key), as_json=own.as_json)
 
 
 @app.command("power", epilog=examples("hansa-client governance power"))
-def power(*, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False) -> None:
+@as_agent
+def power(own: AsAgent) -> None:
     """Show the stake of the agent, and the part that its votes pin."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        held = registry.agent.governance.power()
-        until = f" until {held.pinned_until.isoformat(timespec='seconds')}" if held.pinned_until else ""
-        show(f"staked {held.staked:f}\npinned {held.pinned:f}{until}", held, as_json=as_json)
+    held = own.registry.agent.governance.power()
+    until = f" until {held.pinned_until.isoformat(timespec='seconds')}" if held.pinned_until else ""
+    show(f"staked {held.staked:f}\npinned {held.pinned:f}{until}", held, as_json=own.as_json)
 
 
 @app.command("parameters", epilog=examples("hansa-client governance parameters"))

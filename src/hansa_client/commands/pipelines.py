@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
 from .options import AgentName, AsJson, Key, Limit, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -21,70 +22,52 @@ Definition = Annotated[
 
 
 @app.command("list", epilog=examples("hansa-client pipelines list"))
-def list_pipelines(
-    *, limit: Limit = 20, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def list_pipelines(own: AsAgent, *, limit: Limit = 20) -> None:
     """List the pipelines of the agent, newest first."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        page = registry.pipelines.list(limit=limit)
-        show("\n".join(map(_line, page.items)) or "No pipelines.", page, as_json=as_json)
+    page = own.registry.pipelines.list(limit=limit)
+    show("\n".join(map(_line, page.items)) or "No pipelines.", page, as_json=own.as_json)
 
 
 @app.command("show", epilog=examples(f"hansa-client pipelines show {EXAMPLE_ID} --json"))
-def show_pipeline(
-    pipeline: PipelineId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def show_pipeline(own: AsAgent, pipeline: PipelineId) -> None:
     """Show a pipeline with its steps."""
-    from .opening import as_agent
-
-    with as_agent(profile, agent) as registry:
-        _show(registry.pipelines.read(pipeline), as_json=as_json)
+    _show(own.registry.pipelines.read(pipeline), as_json=own.as_json)
 
 
 @app.command("create", epilog=examples("hansa-client pipelines create chain.json"))
+@once_as_agent
 def create(
+    own: OnceAsAgent,
     file: Definition,
-    *,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Create a pipeline of the agent from a file."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.pipelines.create(**_read(file), key=once), as_json=as_json)
+    _show(own.registry.pipelines.create(**_read(file), key=own.key), as_json=own.as_json)
 
 
 @app.command("replace", epilog=examples(f"hansa-client pipelines replace {EXAMPLE_ID} chain.json"))
+@once_as_agent
 def replace(
+    own: OnceAsAgent,
     pipeline: PipelineId,
     file: Definition,
-    *,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write a new revision from a file; runs that began before keep theirs."""
-    from .opening import acting
-
-    with acting(profile, agent, key) as (registry, once):
-        _show(registry.pipelines.replace(pipeline, **_read(file), key=once), as_json=as_json)
+    _show(own.registry.pipelines.replace(pipeline, **_read(file), key=own.key), as_json=own.as_json)
 
 
 @app.command("delete", epilog=examples(f"hansa-client pipelines delete {EXAMPLE_ID}"))
-def delete(
-    pipeline: PipelineId, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def delete(own: AsAgent, pipeline: PipelineId) -> None:
     """Delete a pipeline of which every run has ended."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        show(f"The pipeline {pipeline} was deleted.", registry.pipelines.delete(pipeline), as_json=as_json)
+    show(
+        f"The pipeline {pipeline} was deleted.", own.registry.pipelines.delete(pipeline), as_json=own.as_json
+    )
 
 
 @app.command("templates", epilog=examples("hansa-client pipelines templates"))

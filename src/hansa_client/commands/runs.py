@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AgentName, AsJson, Key, Limit, ProfileName, examples
+from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
+from .options import AgentName, AsJson, Limit, ProfileName, examples
 from .pipelines import EXAMPLE_ID, PipelineId, did_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ BOTH = f"{EXAMPLE_ID} 7a1b2c3d-0b1a-4c3d-8e9f-001122334455"
     "start",
     epilog=examples(f'hansa-client runs start {EXAMPLE_ID} --input \'{{"text": "Good morning"}}\' --wait'),
 )
+@once_as_agent
 def start(
+    own: OnceAsAgent,
     pipeline: PipelineId,
     *,
     given: Annotated[
@@ -38,91 +41,72 @@ def start(
     ] = None,
     budget: Budget = None,
     wait: Wait = False,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Start a run of a pipeline of the agent."""
-    from .opening import acting, amount_of, show
+    from .opening import amount_of, show
 
-    with acting(profile, agent, key) as (registry, once):
-        most = None if budget is None else amount_of(budget)
-        started = registry.pipelines.start(pipeline, _input(given, input_file), budget=most, key=once)
-        if not wait:
-            show(f"The run {started.run_id} is {started.status}.", started, as_json=as_json)
-            return
-        _show(_waited(registry, pipeline, started.run_id), as_json=as_json)
+    most = None if budget is None else amount_of(budget)
+    started = own.registry.pipelines.start(pipeline, _input(given, input_file), budget=most, key=own.key)
+    if not wait:
+        show(f"The run {started.run_id} is {started.status}.", started, as_json=own.as_json)
+        return
+    _show(_waited(own.registry, pipeline, started.run_id), as_json=own.as_json)
 
 
 @app.command("list", epilog=examples(f"hansa-client runs list {EXAMPLE_ID}"))
+@as_agent
 def list_runs(
+    own: AsAgent,
     pipeline: PipelineId,
     *,
     limit: Limit = 20,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """List the runs of a pipeline, newest first."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        page = registry.pipelines.runs(pipeline, limit=limit)
-        show("\n".join(map(_line, page.items)) or "No runs.", page, as_json=as_json)
+    page = own.registry.pipelines.runs(pipeline, limit=limit)
+    show("\n".join(map(_line, page.items)) or "No runs.", page, as_json=own.as_json)
 
 
 @app.command("show", epilog=examples(f"hansa-client runs show {BOTH}"))
+@as_agent
 def show_run(
+    own: AsAgent,
     pipeline: PipelineId,
     run: RunId,
     *,
     wait: Wait = False,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show a run with its steps, their costs and answers."""
-    from .opening import as_agent
-
-    with as_agent(profile, agent) as registry:
-        found = _waited(registry, pipeline, run) if wait else registry.pipelines.run(pipeline, run)
-        _show(found, as_json=as_json)
+    found = _waited(own.registry, pipeline, run) if wait else own.registry.pipelines.run(pipeline, run)
+    _show(found, as_json=own.as_json)
 
 
 @app.command("cancel", epilog=examples(f"hansa-client runs cancel {BOTH}"))
+@as_agent
 def cancel(
+    own: AsAgent,
     pipeline: PipelineId,
     run: RunId,
-    *,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Cancel a run; it ends once its open payments have ended."""
-    from .opening import as_agent
-
-    with as_agent(profile, agent) as registry:
-        _show(registry.pipelines.cancel(pipeline, run), as_json=as_json)
+    _show(own.registry.pipelines.cancel(pipeline, run), as_json=own.as_json)
 
 
 @app.command("resume", epilog=examples(f"hansa-client runs resume {BOTH} --budget 8"))
+@once_as_agent
 def resume(
+    own: OnceAsAgent,
     pipeline: PipelineId,
     run: RunId,
     *,
     budget: Budget = None,
-    key: Key = None,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Let a run go on that failed, spent its budget or lacked units; done steps stay."""
-    from .opening import acting, amount_of
+    from .opening import amount_of
 
-    with acting(profile, agent, key) as (registry, once):
-        most = None if budget is None else amount_of(budget)
-        _show(registry.pipelines.resume(pipeline, run, budget=most, key=once), as_json=as_json)
+    most = None if budget is None else amount_of(budget)
+    _show(own.registry.pipelines.resume(pipeline, run, budget=most, key=own.key), as_json=own.as_json)
 
 
 @app.command("approve", epilog=examples(f"hansa-client runs approve {BOTH} review"))

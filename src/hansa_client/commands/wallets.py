@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .options import AgentName, AsJson, ProfileName, examples
+from .agent_acts import AsAgent, as_agent
+from .options import examples
 
 app = typer.Typer(help="Bind, list and delete wallets that pay for an agent.", no_args_is_help=True)
 
@@ -14,59 +15,52 @@ ADDRESS = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 
 
 @app.command("challenge", epilog=examples(f"hansa-client wallet challenge {ADDRESS} > challenge"))
-def challenge_wallet(
-    address: Address, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def challenge_wallet(own: AsAgent, address: Address) -> None:
     """Print the text that the wallet has to sign as a personal message (EIP-191)."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        asked = registry.wallets.challenge(address)
-        show(asked.challenge, asked, as_json=as_json)
+    asked = own.registry.wallets.challenge(address)
+    show(asked.challenge, asked, as_json=own.as_json)
 
 
 @app.command("bind", epilog=examples(f"hansa-client wallet bind {ADDRESS} challenge signature"))
+@as_agent
 def bind_wallet(
+    own: AsAgent,
     address: Address,
     challenge: Annotated[Path, typer.Argument(help="File with the challenge, as `challenge` printed it.")],
     signature: Annotated[
         Path, typer.Argument(help="File with the wallet's signature of it, 0x and 65 bytes.")
     ],
-    *,
-    agent: AgentName = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bind a wallet to the agent: from then on its signatures pay from the agent's account."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        signed = signature.read_text().strip()
-        bound = registry.wallets.bind(address, challenge.read_text().rstrip("\n"), signed)
-        show(f"{bound.address} pays for {bound.agent_did}.", bound, as_json=as_json)
+    signed = signature.read_text().strip()
+    bound = own.registry.wallets.bind(address, challenge.read_text().rstrip("\n"), signed)
+    show(f"{bound.address} pays for {bound.agent_did}.", bound, as_json=own.as_json)
 
 
 @app.command("list", epilog=examples("hansa-client wallet list"))
-def list_wallets(*, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False) -> None:
+@as_agent
+def list_wallets(
+    own: AsAgent,
+) -> None:
     """List the agent's wallets, and the address by which wallets pay it."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        found = registry.wallets.list()
-        lines = [
-            f"{one.address}  bound {one.bound_at.isoformat(timespec='seconds')}" for one in found.wallets
-        ]
-        lines.append(f"Wallets pay this agent at {found.receive_address}.")
-        show("\n".join(lines), found, as_json=as_json)
+    found = own.registry.wallets.list()
+    lines = [f"{one.address}  bound {one.bound_at.isoformat(timespec='seconds')}" for one in found.wallets]
+    lines.append(f"Wallets pay this agent at {found.receive_address}.")
+    show("\n".join(lines), found, as_json=own.as_json)
 
 
 @app.command("delete", epilog=examples(f"hansa-client wallet delete {ADDRESS}"))
-def delete_wallet(
-    address: Address, *, agent: AgentName = None, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_agent
+def delete_wallet(own: AsAgent, address: Address) -> None:
     """Let a wallet sign for the agent no longer."""
-    from .opening import as_agent, show
+    from .opening import show
 
-    with as_agent(profile, agent) as registry:
-        unbound = registry.wallets.delete(address)
-        show(f"{unbound.address} pays for the agent no longer.", unbound, as_json=as_json)
+    unbound = own.registry.wallets.delete(address)
+    show(f"{unbound.address} pays for the agent no longer.", unbound, as_json=own.as_json)
