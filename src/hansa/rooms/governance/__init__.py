@@ -4,10 +4,10 @@ from hansa.rooms.governance.administering import apply, decline, reset, veto
 from hansa.rooms.governance.auditing import vote_gaps
 from hansa.rooms.governance.descriptor import ROOM
 from hansa.rooms.governance.reading import (
+    read_own_vote,
     read_power,
     read_proposal,
     read_proposals,
-    read_standing,
     read_undecided,
     read_votes,
 )
@@ -20,10 +20,10 @@ __all__ = [
     "Proposal",
     "apply",
     "decline",
+    "read_own_vote",
     "read_power",
     "read_proposal",
     "read_proposals",
-    "read_standing",
     "read_undecided",
     "read_votes",
     "reset",

@@ -6,7 +6,7 @@ from hansa.rooms import ledger
 
 from . import store
 from .errors import ProposalUnknown
-from .records import Power, Proposal, Standing, Vote
+from .records import OwnVote, Power, Proposal, Vote
 
 UNDECIDED_SHOWN = 100
 
@@ -32,14 +32,14 @@ async def read_votes(tx: Tx, proposal_id: int, *, limit: int, offset: int) -> tu
     return found
 
 
-async def read_standing(tx: Tx, proposal: Proposal, did: str) -> Standing:
+async def read_own_vote(tx: Tx, proposal: Proposal, did: str) -> OwnVote:
     """Weight and vote of an agent. Raises: AccountUnknown."""
     stake, vote = await read_together(
         tx,
         lambda tx: ledger.read_stake(tx, did, proposal.snapshot_at),
         lambda tx: store.vote_of(tx, proposal.id, did),
     )
-    return Standing(stake.lasting, vote)
+    return OwnVote(stake.lasting, vote)
 
 
 async def read_undecided(tx: Tx) -> list[Proposal]:

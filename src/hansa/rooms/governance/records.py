@@ -104,8 +104,8 @@ class Vote(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """Standing of an agent at a proposal: the weight that its vote would have now, and the vote that it has cast."""
+class OwnVote(msgspec.Struct, frozen=True):
+    """Vote of an agent on a proposal: the weight that it would have now, and the vote that was cast."""
 
     weight: Minor
     vote: Vote | None

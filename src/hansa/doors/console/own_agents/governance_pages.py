@@ -243,7 +243,7 @@ async def _vote_page(
             lambda tx: governance.read_power(tx, did),
         )
     )
-    standing = await db.read(lambda tx: governance.read_standing(tx, proposal, did))
+    own_vote = await db.read(lambda tx: governance.read_own_vote(tx, proposal, did))
     return agent_page(
         request,
         "own_agents/vote.html",
@@ -253,7 +253,7 @@ async def _vote_page(
         status=status,
         proposal=proposal,
         power=power,
-        standing=standing,
+        own_vote=own_vote,
         choices=CHOICES,
         currency=settings.settlement_currency,
     )
