@@ -62,13 +62,15 @@ def test_a_private_key_is_redacted_whole_and_also_without_its_end():
 
 
 async def test_secrets_that_a_registry_made_are_not_stored(start_registry: StartRegistry):
-    registry = await start_registry(public_base_url="http://registry.test", email_verification_required=True)
+    registry = await start_registry(public_base_url="https://registry.test", email_verification_required=True)
     talk = canaries.Conversation(registry.http, registry)
     await canaries.be_invited(talk)
     await canaries.become_a_developer(talk)
     await canaries.get_back_into_an_account(talk)
     await canaries.make_an_agent(talk)
     await canaries.be_admitted(talk)
+    await canaries.connect_a_client(talk)
+    await canaries.be_asked_into_an_organization(talk)
     formed = {name: secret for name, secret in talk.secrets.items() if not FORMLESS.match(name)}
     assert len(formed) >= 25
     headers = {"Authorization": f"Bearer {talk.secrets['token of the payer']}"}
