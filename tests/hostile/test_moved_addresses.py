@@ -109,6 +109,29 @@ async def test_a_rollback_by_a_stolen_token_needs_the_signed_card_at_the_former_
     assert (await stage.url(), await statuses(stage.agent)) == (second, {"1": "retired", "2": "active"})
 
 
+async def test_the_next_holder_of_a_former_host_gets_the_agent_back_by_no_token(stage: Stage):
+    first, second = stage.first.url + "/a2a", stage.second.url + "/a2a"
+    await stage.deployed("1", first)
+    two = await stage.deployed("2", second)
+    # Within the day a token leads back, as the rollback of a build system does.
+    back = await stage.roll_back(two["deployment_id"], who=stage.agent)
+    assert (back.json()["status"], await stage.url()) == ("active", first)
+    three = await stage.deployed("3", second, who=stage.agent)
+    assert three["status"] == "active"
+    older = (
+        "UPDATE catalogue_card_version SET valid_from = valid_from - interval '25 hours',"
+        " valid_until = valid_until - interval '25 hours'"
+    )
+    await stage.registry.database.transaction(lambda tx: tx.execute(older))
+    refused = await stage.roll_back(three["deployment_id"], who=stage.agent)
+    assert (refused.json()["status"], refused.json()["reason"]) == ("failed", "former_address")
+    assert (await stage.deployed("4", first, who=stage.agent))["reason"] == "former_address"
+    assert await stage.url() == second
+    assert (await stage.deployed("5", second, who=stage.agent))["status"] == "active"
+    assert (await stage.deployed("6", first))["status"] == "active"
+    assert await stage.url() == first
+
+
 async def test_a_deployment_that_was_asked_by_a_token_is_not_finished_by_a_rival_of_its_owner(stage: Stage):
     made = await registered(stage.owner, stage.agent, "2")
     stage.serve(stage.second, key=False)

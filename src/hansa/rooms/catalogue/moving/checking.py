@@ -3,6 +3,7 @@
 - The card there, below the address or at the root of its host, is valid and has the DID of the agent in its member `did`.
 - A card that has to be signed by the agent states the interface at this very address, query included: a signed card of another address proves
   nothing of this one. It is signed with the present key, which is older than any token that could have set it, or the first one.
+- An address that the agent left more than a day ago may have another holder, who serves what the agent signed there: the owner leads back to it.
 - The agent answers a request for a task that does not exist, or lists its tools.
 """
 
@@ -26,8 +27,20 @@ from hansa.rooms.catalogue.pulls.pulling import ask
 from hansa.rooms.catalogue.pulls.records import Addresses, Interface, Served, Sign, Unserved
 from hansa.rooms.catalogue.signatures import AGENT_KEYS, AgentKey, verify_inbound, verify_jws
 
+from . import store
+
 FIRST_KEY = 1
 """Number of the key with which an agent was created; a token sets later ones."""
+RETURN_WITHIN = timedelta(days=1)
+"""Time in which a token leads back to an address that the agent left, as a rollback does."""
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """Newest keys of an agent, and the time since which it has left an address; `now` is the time of the database."""
+
+    keys: Sequence[AgentKey]
+    left_at: datetime | None
+    now: datetime
 
 
 class Unfit(msgspec.Struct, frozen=True):
@@ -56,16 +69,17 @@ async def check_address(
 
 
 async def _unsigned(runtime: Runtime, did: str, interface: Interface, served: Served) -> Unfit | None:
-    keys, now = await runtime.database.query(lambda tx: _keys_and_time(tx, runtime, did))
+    known = await runtime.database.query(lambda tx: _known(tx, runtime, did, interface.url))
     assert served.document is not None
     if served.jws is not None:
-        verdict = await asyncio.to_thread(verify_jws, *served.jws, keys)
+        verdict = await asyncio.to_thread(verify_jws, *served.jws, known.keys)
     else:
-        verdict = await asyncio.to_thread(verify_inbound, served.document, keys)
+        verdict = await asyncio.to_thread(verify_inbound, served.document, known.keys)
     if verdict.outcome != "verified":
         return Unfit("not_signed", f"The card is not signed by the agent: {verdict.said}.")
     lifetime = timedelta(minutes=runtime.settings.access_token_expire_minutes)
-    if any(key.ended_at is None and key.number > FIRST_KEY and now - key.since <= lifetime for key in keys):
+    later = [key for key in known.keys if key.ended_at is None and key.number > FIRST_KEY]
+    if any(known.now - key.since <= lifetime for key in later):
         return Unfit("key_too_new", "The agent got its signing key when its present tokens were valid.")
     assert served.card is not None
     stated = {(one["url"], one["protocolBinding"].upper()) for one in served.card["supportedInterfaces"]}
@@ -73,11 +87,16 @@ async def _unsigned(runtime: Runtime, did: str, interface: Interface, served: Se
         return Unfit(
             "another_address", "The signed card does not state an interface at exactly this address."
         )
+    if known.left_at is not None and known.now - known.left_at > RETURN_WITHIN:
+        return Unfit(
+            "former_address", "The agent left this address more than a day ago; its owner leads back to it."
+        )
     return None
 
 
-async def _keys_and_time(tx: Tx, runtime: Runtime, did: str) -> tuple[Sequence[AgentKey], datetime]:
-    return await AGENT_KEYS.of(runtime)(tx, did), await clock.now(tx)
+async def _known(tx: Tx, runtime: Runtime, did: str, url: str) -> _Known:
+    keys = await AGENT_KEYS.of(runtime)(tx, did)
+    return _Known(keys, await store.left_at(tx, did, url), await clock.now(tx))
 
 
 async def _unanswered(outgoing: Outgoing, interface: Interface, served: Served) -> Unfit | None:
