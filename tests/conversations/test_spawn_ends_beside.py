@@ -14,6 +14,7 @@ from tests.rooms.commerce.agreements import in_days, refused
 from tests.rooms.commerce.disputing import FOR_COMPLAINANT, FOR_DEFENDANT, Disputing, open_disputing
 from tests.rooms.reputation.bonded import DAY, Bonded
 from tests.spawning import child_of, children, end_those_due, ended
+from tests.work_orders import offering
 
 UNLOCK = """
 UPDATE ledger_stake_position p SET unlocks_at = clock_timestamp() - interval '1 second' FROM ledger_account a
@@ -170,3 +171,16 @@ async def test_a_child_that_is_ending_binds_itself_to_nothing_new(
         assert refused(answer) == (409, "CHILD_ENDING")
     assert refused(await bonds.post(child, "deposit", amount="100")) == (409, "CHILD_ENDING")
     assert (await bonds.status(child))["amount"] == "100"
+
+
+async def test_a_child_that_is_ending_bids_for_no_work_and_is_awarded_none(
+    disputes: Disputing, bonds: Bonded, parent: TestAgent
+) -> None:
+    child, work = await child_of(parent, funding="300"), await offering(disputes.registry)
+    await bonds.act(child, "deposit", amount="100")
+    orders = [await work.open(title=title) for title in ("Translate", "Proofread")]
+    bid = await work.bid(child, orders[0])
+    assert (await ended(child, parent))["state"] == "ending"
+    assert refused(await work.try_bid(child, orders[1])) == (409, "CHILD_ENDING")
+    assert refused(await work.award(bid)) == (409, "CHILD_ENDING")
+    assert (await work.read(orders[0]))["status"] == "OPEN"
