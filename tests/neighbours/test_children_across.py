@@ -111,3 +111,26 @@ async def test_wrapped_units_keep_a_child_until_their_redemption_is_decided(
     assert await is_swept(pair.a, parent, before) > 19
     assert await giver.balance() == "100"
     await audited(pair.b.registry)
+
+
+async def test_a_child_that_is_ending_gives_wrapped_units_back_to_those_who_wrapped_them(
+    pair: Neighbours, parent: TestAgent
+) -> None:
+    giver, other = await pair.b.registry.agent(), await pair.b.registry.agent()
+    child = await child_of(parent, funding="20")
+    body = {"receiver_did": child.did, "amount": "5"}
+    wrapped = await pair.b.registry.post("/bridge/transfer", json=body, headers=giver.headers)
+    assert wrapped.json()["state"] == "COMPLETED", wrapped.text
+    before = await parent.balance()
+    assert reasons(await ended(child, parent)) == ["agreements"]
+
+    async def redeem(receiver: TestAgent) -> Any:
+        asked = {"wrapped_currency": "AVT.b.example", "amount": "5", "receiver_did": receiver.did}
+        return await pair.a.registry.post("/bridge/redeem", json=asked, headers=child.headers)
+
+    stranger = await redeem(other)
+    assert (stranger.status_code, stranger.json()["error"]["code"]) == (409, "CHILD_ENDING")
+    assert (await redeem(giver)).json()["state"] == "COMPLETED"
+    assert await is_swept(pair.a, parent, before) > 19
+    assert (await giver.balance(), await other.balance()) == ("100", "100")
+    await audited(pair.b.registry)

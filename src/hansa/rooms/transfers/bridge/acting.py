@@ -5,6 +5,7 @@ itself: its caller reads the outcome. A repeated request gets its first answer, 
 became of the other registry since.
 """
 
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import msgspec
@@ -191,7 +192,7 @@ async def _set_aside(
     if (begun := await _recalled(tx, asked.request)) is not None:
         return begun
     await _require_open(tx, corridor)
-    held = await agents.hold_budget(tx, agent, asked.payment, settings)
+    held = await agents.hold_budget(tx, agent, await _judged(tx, agent, asked), settings)
     if held is None:
         # The owner is not asked about what could not be set aside anyway.
         if dict(await wrapped_store.held_by(tx, agent.did)).get(asked.wrapped_currency, 0) < asked.amount:
@@ -203,6 +204,20 @@ async def _set_aside(
     if not await wrapped_store.set_aside(tx, wrapped_amount(terms, corridor, agent.did)):
         raise WrappedInsufficient
     return await _begun(tx, corridor, terms, asked.request, _Aside(held))
+
+
+async def _judged(tx: Tx, agent: Agent, asked: RedemptionRequest) -> agents.Payment:
+    """The payment as the policy of the owner judges it. A child that is ending pays nobody: it gives units back to an agent that wrapped them.
+
+    Raises: ChildEnding.
+    """
+    if not await agents.ending_among(tx, [agent.did]):
+        return asked.payment
+    if not await wrapped_store.came_from(tx, agent.did, asked.receiver_did):
+        raise agents.ChildEnding(
+            "This child is ending; it redeems units only for agents that wrapped units for it."
+        )
+    return replace(asked.payment, is_bound=True)
 
 
 async def _begun(

@@ -3,18 +3,25 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.process.runtime import Config, Db, Runtime, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
-from hansa.foundation.plumbing.web.caller import Agent, CurrentAgent, agent_holding
+from hansa.foundation.plumbing.web.caller import (
+    Agent,
+    CurrentAgent,
+    PermissionMissing,
+    agent_holding,
+    require_permission,
+)
+from hansa.foundation.plumbing.web.early_authentication import evaluated_once
 from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.peer_caller import CertificateMissing, CurrentPeer, NotAPeer
-from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.problem_docs import problems, refuses_with
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized, Unavailable
 from hansa.foundation.values.money import parse_positive
 from hansa.foundation.values.request_body import RequestBody
@@ -52,8 +59,24 @@ peer_router = APIRouter(tags=["federation"], route_class=GuardedRoute)
 TRANSFER, REDEEM = "/bridge/transfer", "/bridge/redeem"
 MINT, UNLOCK = "/bridge/mint-wrapped", "/bridge/unlock"
 
+
+@refuses_with(PermissionMissing)
+@evaluated_once
+async def redeeming_agent(request: Request, agent: CurrentAgent) -> Agent:
+    """The agent that asks, with the permission; a child that is ending has none, and gives back the wrapped units that its end waits for."""
+    runtime = runtime_of(request)
+    if XREG_PERMISSION in agent.permissions:
+        return agent
+    if not await runtime.database.read(lambda tx: agents.ending_among(tx, [agent.did])):
+        require_permission(agent, XREG_PERMISSION, runtime.settings.agent_rbac_mode)
+    return agent
+
+
+redeeming_agent.permission = XREG_PERMISSION  # type: ignore[attr-defined]
+
 WrappingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION, or_capability=True)]
-RedeemingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION)]
+SteppingAgent = Annotated[Agent, agent_holding(XREG_PERMISSION)]
+RedeemingAgent = Annotated[Agent, Depends(redeeming_agent)]
 
 
 @router.post(
@@ -94,7 +117,7 @@ async def wrap_units(
 @router.post(
     REDEEM,
     response_model=BridgeSagaOut,
-    responses={202: APPROVAL_NEEDED, **problems(*REFUSALS, *REDEEM_REFUSALS)},
+    responses={202: APPROVAL_NEEDED, **problems(*REFUSALS, *REDEEM_REFUSALS, agents.ChildEnding)},
 )
 async def redeem_wrapped_units(
     body: BridgeRedeemIn,
@@ -132,7 +155,7 @@ STEP_REFUSALS = problems(*REFUSALS, *BRIDGE_REFUSALS, SagaUnknown, SagaDirection
 @router.post(MINT, response_model=BridgeSagaOut, responses=STEP_REFUSALS)
 async def mint_wrapped_again(
     body: BridgeStepIn,
-    agent: RedeemingAgent,
+    agent: SteppingAgent,
     request: Request,
     *,
     writes: WriteLimit,
@@ -146,7 +169,7 @@ async def mint_wrapped_again(
 @router.post(UNLOCK, response_model=BridgeSagaOut, responses=STEP_REFUSALS)
 async def unlock_again(
     body: BridgeStepIn,
-    agent: RedeemingAgent,
+    agent: SteppingAgent,
     request: Request,
     *,
     writes: WriteLimit,

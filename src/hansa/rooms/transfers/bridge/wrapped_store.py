@@ -67,6 +67,11 @@ _OF_AGENT = """
 SELECT wrapped_currency, balance FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0
 ORDER BY wrapped_currency COLLATE "C"
 """
+_CAME_FROM = """
+SELECT EXISTS (SELECT FROM transfers_wrapped_posting p JOIN transfers_bridge_decision d USING (peer, saga_id)
+  WHERE p.did = $1 AND p.kind = 'mint' AND d.sender_did = $2)
+"""
+
 _IS_BOUND = """
 SELECT EXISTS (SELECT FROM transfers_wrapped_balance WHERE did = $1 AND balance > 0)
   OR EXISTS (SELECT FROM transfers_bridge_saga WHERE sender_did = $1 AND next_at IS NOT NULL
@@ -182,6 +187,11 @@ async def home_of(tx: Tx, wrapped_currency: str) -> str | None:
         "SELECT peer FROM transfers_wrapped WHERE wrapped_currency = $1", wrapped_currency
     )
     return peer
+
+
+async def came_from(tx: Tx, did: str, giver_did: str) -> bool:
+    """Return whether this agent of another registry wrapped units for an agent."""
+    return bool(await tx.fetchval(_CAME_FROM, did, giver_did))
 
 
 async def is_bound(tx: Tx, did: str) -> bool:
