@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .agent_acts import OnceAsAgent, once_as_agent
+from .callers import OnceCaller, once_as_agent
 from .options import AgentName, AsJson, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ app = typer.Typer(help="Deposit, release and show reputation bonds.", no_args_is
 @app.command("deposit", epilog=examples("hansa-client bond deposit 100"))
 @once_as_agent
 def deposit_bond(
-    own: OnceAsAgent,
+    own: OnceCaller,
     amount: Annotated[str, typer.Argument(help="Amount to deposit.")],
 ) -> None:
     """Deposit units as a bond, or add to it; the bond is active from then on."""
@@ -28,7 +28,7 @@ def deposit_bond(
 @app.command("release", epilog=examples("hansa-client bond release"))
 @once_as_agent
 def release_bond(
-    own: OnceAsAgent,
+    own: OnceCaller,
 ) -> None:
     """Begin to release the bond; from then on it does not count."""
     _show(own.registry.bonds.release(key=own.key), as_json=own.as_json)
@@ -37,7 +37,7 @@ def release_bond(
 @app.command("unlock", epilog=examples("hansa-client bond unlock"))
 @once_as_agent
 def unlock_bond(
-    own: OnceAsAgent,
+    own: OnceCaller,
 ) -> None:
     """Get the units of a bond that is releasing back, once it can be unlocked."""
     _show(own.registry.bonds.unlock(key=own.key), as_json=own.as_json)

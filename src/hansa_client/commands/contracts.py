@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .agent_acts import AsAgent, OnceAsAgent, OnceForParty, as_agent, once_as_agent, once_for_party
+from .callers import Caller, OnceCaller, OnceParty, as_agent, once_as_agent, once_for_party
 from .options import AgentName, ApprovalId, AsJson, Milestones, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ Date = Annotated[
 )
 @once_for_party
 def create_contract(
-    own: OnceForParty,
+    own: OnceParty,
     title: Annotated[str, typer.Option(help="What it is about.")],
     amount: Annotated[str, typer.Option(help="Amount for all of the work.")],
     terms: Annotated[str, typer.Option(help="What the provider does.")],
@@ -140,7 +140,7 @@ def show_contract(
 
 @app.command("link", epilog=examples("hansa-client contract link 17"))
 @as_agent
-def link_page(own: AsAgent, contract: ContractId) -> None:
+def link_page(own: Caller, contract: ContractId) -> None:
     """Print a link to the page of a contract; everyone who has it reads the contract for 24 hours."""
     from .opening import show
 
@@ -201,7 +201,7 @@ def list_contracts(
 )
 @once_as_agent
 def accept_contract(
-    own: OnceAsAgent,
+    own: OnceCaller,
     contract: ContractId,
     *,
     held_at: Registry = None,
@@ -219,7 +219,7 @@ def accept_contract(
 @app.command("submit", epilog=examples("hansa-client contract submit 17 --file manual.pdf --note Draft"))
 @once_as_agent
 def submit_work(
-    own: OnceAsAgent,
+    own: OnceCaller,
     contract: ContractId,
     *,
     file: Annotated[
@@ -246,7 +246,7 @@ def submit_work(
 )
 @once_for_party
 def request_changes(
-    own: OnceForParty,
+    own: OnceParty,
     contract: ContractId,
     *,
     note: Annotated[str | None, typer.Option(help="Which changes.")] = None,
@@ -263,7 +263,7 @@ def request_changes(
 )
 @once_for_party
 def approve_work(
-    own: OnceForParty,
+    own: OnceParty,
     contract: ContractId,
     *,
     milestone: MilestoneIndex = None,
@@ -279,7 +279,7 @@ def approve_work(
 @app.command("reject", epilog=examples('hansa-client contract reject 17 --reason "Nothing was usable."'))
 @once_for_party
 def reject_work(
-    own: OnceForParty,
+    own: OnceParty,
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,
@@ -291,7 +291,7 @@ def reject_work(
 @app.command("cancel", epilog=examples("hansa-client contract cancel 17"))
 @once_for_party
 def cancel_contract(
-    own: OnceForParty,
+    own: OnceParty,
     contract: ContractId,
     *,
     reason: Annotated[str | None, typer.Option(help="Why.")] = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .agent_acts import AsAgent, OnceAsAgent, OnceForParty, as_agent, once_as_agent, once_for_party
+from .callers import Caller, OnceCaller, OnceParty, as_agent, once_as_agent, once_for_party
 from .options import AgentName, AsJson, OfOrganization, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ DEFENDANT = "did:hansa:registry.example:0f8fad5b-d9cb-469f-a165-70867728950e"
 )
 @once_for_party
 def file_dispute(
-    own: OnceForParty,
+    own: OnceParty,
     defendant: Annotated[str, typer.Argument(help="DID of the agent that the dispute is against.")],
     reason: Annotated[Reason, typer.Option(help="What the complaint is about.")],
     description: Annotated[str, typer.Option(help="What happened.")],
@@ -82,7 +82,7 @@ def file_dispute(
 )
 @once_as_agent
 def record_malpractice(
-    own: OnceAsAgent,
+    own: OnceCaller,
     contract: Annotated[int, typer.Argument(help="Number of the contract.")],
     *,
     description: Annotated[
@@ -170,7 +170,7 @@ def show_dispute(
 )
 @once_for_party
 def add_evidence(
-    own: OnceForParty,
+    own: OnceParty,
     dispute: DisputeId,
     *,
     file: Annotated[
@@ -189,7 +189,7 @@ def add_evidence(
 
 @app.command("bundle", epilog=examples("hansa-client dispute bundle 7 --json > bundle.json"))
 @as_agent
-def show_bundle(own: AsAgent, dispute: DisputeId) -> None:
+def show_bundle(own: Caller, dispute: DisputeId) -> None:
     """Show which ruling the facts of a dispute give; --json prints the signed facts."""
     from .opening import show
 

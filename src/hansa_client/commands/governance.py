@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
+from .callers import Caller, OnceCaller, as_agent, as_developer, once_as_agent
 from .options import AsJson, Key, Limit, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Reason = Annotated[str, typer.Option(help="Reason, which is public.")]
 )
 @once_as_agent
 def propose(
-    own: OnceAsAgent,
+    own: OnceCaller,
     title: Annotated[str, typer.Argument(help="Title.")],
     *,
     text: Annotated[str, typer.Option(help="Description.")],
@@ -88,7 +88,7 @@ def list_votes(
 @app.command("vote", epilog=examples('hansa-client governance vote 7 for --reason "It is fair."'))
 @once_as_agent
 def vote(
-    own: OnceAsAgent,
+    own: OnceCaller,
     proposal: ProposalId,
     choice: Annotated[Literal["for", "against", "abstain"], typer.Argument(help="The vote; it is final.")],
     *,
@@ -104,7 +104,7 @@ def vote(
 @app.command("tally", epilog=examples("hansa-client governance tally 7"))
 @once_as_agent
 def tally(
-    own: OnceAsAgent,
+    own: OnceCaller,
     proposal: ProposalId,
 ) -> None:
     """Count a vote whose time has ended; the registry does so by itself as well."""
@@ -114,7 +114,7 @@ def tally(
 @app.command("cancel", epilog=examples("hansa-client governance cancel 7"))
 @once_as_agent
 def cancel(
-    own: OnceAsAgent,
+    own: OnceCaller,
     proposal: ProposalId,
 ) -> None:
     """Cancel an own proposal before another agent has voted."""
@@ -123,7 +123,7 @@ def cancel(
 
 @app.command("power", epilog=examples("hansa-client governance power"))
 @as_agent
-def power(own: AsAgent) -> None:
+def power(own: Caller) -> None:
     """Show the stake of the agent, and the part that its votes pin."""
     from .opening import show
 
@@ -145,39 +145,35 @@ def parameters(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
 
 
 @app.command("decide", epilog=examples('hansa-client governance decide 7 apply --reason "Agreed."'))
+@as_developer
 def decide(
+    own: Caller,
     proposal: ProposalId,
     act: Annotated[Literal["apply", "decline", "veto"], typer.Argument(help="The decision.")],
     *,
     reason: Reason,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Apply, decline or veto a proposal, as an administrator of the platform."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        decisions = registry.decisions
-        acts = {"apply": decisions.apply, "decline": decisions.decline, "veto": decisions.veto}
-        _show(acts[act](proposal, reason, key=key), as_json=as_json)
+    decisions = own.registry.decisions
+    acts = {"apply": decisions.apply, "decline": decisions.decline, "veto": decisions.veto}
+    _show(acts[act](proposal, reason, key=key), as_json=own.as_json)
 
 
 @app.command("reset", epilog=examples('hansa-client governance reset bond_minimum --reason "An error."'))
+@as_developer
 def reset(
+    own: Caller,
     name: Annotated[str, typer.Argument(help="Name of the setting, as `governance parameters` shows it.")],
     *,
     reason: Reason,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a setting back to the environment, as an administrator of the platform."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        found = registry.decisions.reset(name, reason, key=key)
-        show(f"{found.name}  {found.value}  {found.source}", found, as_json=as_json)
+    found = own.registry.decisions.reset(name, reason, key=key)
+    show(f"{found.name}  {found.value}  {found.source}", found, as_json=own.as_json)
 
 
 def _changes(given: list[str], known: "Parameters") -> dict[str, "PolicyChange"]:

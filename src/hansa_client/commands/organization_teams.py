@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import AsJson, Key, OrganizationName, ProfileName, examples
+from .callers import Caller, as_developer
+from .options import Key, OrganizationName, examples
 from .organizations import AgentDid, DeveloperId, app
 
 if TYPE_CHECKING:
@@ -19,143 +20,122 @@ GrantName = Annotated[
 
 
 @app.command("teams", epilog=examples("hansa-client org teams guild"))
-def list_teams(
-    organization: OrganizationName, *, profile: ProfileName = None, as_json: AsJson = False
-) -> None:
+@as_developer
+def list_teams(own: Caller, organization: OrganizationName) -> None:
     """List the teams."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        page = registry.organizations.teams(organization)
-        show("\n".join(map(_line, page.items)) or "No teams.", page, as_json=as_json)
+    page = own.registry.organizations.teams(organization)
+    show("\n".join(map(_line, page.items)) or "No teams.", page, as_json=own.as_json)
 
 
 @app.command("create-team", epilog=examples("hansa-client org create-team guild editors --grant operate"))
+@as_developer
 def create_team(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     *,
     grant: GrantName,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Create a team, as an admin."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        made = registry.organizations.create_team(organization, team, grant, key=key)
-        show(_line(made), made, as_json=as_json)
+    made = own.registry.organizations.create_team(organization, team, grant, key=key)
+    show(_line(made), made, as_json=own.as_json)
 
 
 @app.command("change-team", epilog=examples("hansa-client org change-team guild editors --grant manage"))
+@as_developer
 def change_team(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     *,
     grant: GrantName,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Change the right of a team, as an admin."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        changed = registry.organizations.change_team(organization, team, grant)
-        show(_line(changed), changed, as_json=as_json)
+    changed = own.registry.organizations.change_team(organization, team, grant)
+    show(_line(changed), changed, as_json=own.as_json)
 
 
 @app.command("delete-team", epilog=examples("hansa-client org delete-team guild editors"))
+@as_developer
 def delete_team(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
-    *,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Delete a team, as an admin."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        deleted = registry.organizations.delete_team(organization, team)
-        show(f"{team}  deleted", deleted, as_json=as_json)
+    deleted = own.registry.organizations.delete_team(organization, team)
+    show(f"{team}  deleted", deleted, as_json=own.as_json)
 
 
 @app.command("add-member", epilog=examples("hansa-client org add-member guild editors 7"))
+@as_developer
 def add_member(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     developer: DeveloperId,
-    *,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a member a place in a team, as an admin; it becomes a request where others must agree."""
-    from .opening import as_developer
     from .treasury import show_request
 
-    with as_developer(profile) as (registry, _):
-        asked = registry.organizations.add_to_team(organization, team, developer)
-        if asked is None:
-            _show_place(team, f"developer:{developer}", is_held=True, as_json=as_json)
-        else:
-            show_request(asked, as_json=as_json)
+    asked = own.registry.organizations.add_to_team(organization, team, developer)
+    if asked is None:
+        _show_place(team, f"developer:{developer}", is_held=True, as_json=own.as_json)
+    else:
+        show_request(asked, as_json=own.as_json)
 
 
 @app.command("remove-member", epilog=examples("hansa-client org remove-member guild editors 7"))
+@as_developer
 def remove_member_from_team(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     developer: DeveloperId,
-    *,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take the place of a member in a team away, as an admin."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        registry.organizations.remove_from_team(organization, team, developer)
-        _show_place(team, f"developer:{developer}", is_held=False, as_json=as_json)
+    own.registry.organizations.remove_from_team(organization, team, developer)
+    _show_place(team, f"developer:{developer}", is_held=False, as_json=own.as_json)
 
 
 @app.command(
     "add-agent", epilog=examples("hansa-client org add-agent guild editors did:hansa:registry.example:1")
 )
+@as_developer
 def add_agent(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     agent: AgentDid,
-    *,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a team its right at an agent of the organization, as an admin."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        registry.organizations.add_agent_to_team(organization, team, agent)
-        _show_place(team, agent, is_held=True, as_json=as_json)
+    own.registry.organizations.add_agent_to_team(organization, team, agent)
+    _show_place(team, agent, is_held=True, as_json=own.as_json)
 
 
 @app.command(
     "remove-agent",
     epilog=examples("hansa-client org remove-agent guild editors did:hansa:registry.example:1"),
 )
+@as_developer
 def remove_agent(
+    own: Caller,
     organization: OrganizationName,
     team: TeamSlug,
     agent: AgentDid,
-    *,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take the right of a team at an agent away, as an admin."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        registry.organizations.remove_agent_from_team(organization, team, agent)
-        _show_place(team, agent, is_held=False, as_json=as_json)
+    own.registry.organizations.remove_agent_from_team(organization, team, agent)
+    _show_place(team, agent, is_held=False, as_json=own.as_json)
 
 
 def _line(team: "Team") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
+from .callers import Caller, OnceCaller, as_agent, once_as_agent
 from .options import AgentName, AsJson, Key, Limit, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Definition = Annotated[
 
 @app.command("list", epilog=examples("hansa-client pipelines list"))
 @as_agent
-def list_pipelines(own: AsAgent, *, limit: Limit = 20) -> None:
+def list_pipelines(own: Caller, *, limit: Limit = 20) -> None:
     """List the pipelines of the agent, newest first."""
     from .opening import show
 
@@ -33,7 +33,7 @@ def list_pipelines(own: AsAgent, *, limit: Limit = 20) -> None:
 
 @app.command("show", epilog=examples(f"hansa-client pipelines show {EXAMPLE_ID} --json"))
 @as_agent
-def show_pipeline(own: AsAgent, pipeline: PipelineId) -> None:
+def show_pipeline(own: Caller, pipeline: PipelineId) -> None:
     """Show a pipeline with its steps."""
     _show(own.registry.pipelines.read(pipeline), as_json=own.as_json)
 
@@ -41,7 +41,7 @@ def show_pipeline(own: AsAgent, pipeline: PipelineId) -> None:
 @app.command("create", epilog=examples("hansa-client pipelines create chain.json"))
 @once_as_agent
 def create(
-    own: OnceAsAgent,
+    own: OnceCaller,
     file: Definition,
 ) -> None:
     """Create a pipeline of the agent from a file."""
@@ -51,7 +51,7 @@ def create(
 @app.command("replace", epilog=examples(f"hansa-client pipelines replace {EXAMPLE_ID} chain.json"))
 @once_as_agent
 def replace(
-    own: OnceAsAgent,
+    own: OnceCaller,
     pipeline: PipelineId,
     file: Definition,
 ) -> None:
@@ -61,7 +61,7 @@ def replace(
 
 @app.command("delete", epilog=examples(f"hansa-client pipelines delete {EXAMPLE_ID}"))
 @as_agent
-def delete(own: AsAgent, pipeline: PipelineId) -> None:
+def delete(own: Caller, pipeline: PipelineId) -> None:
     """Delete a pipeline of which every run has ended."""
     from .opening import show
 

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from .callers import Caller, as_developer
 from .disputes import DisputeId, app, line_of, show_dispute_record
-from .options import AsJson, ProfileName, examples
+from .options import examples
 
 __all__ = ["app"]
 
@@ -13,30 +14,27 @@ Decision = Literal["IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT", "DISMISSE
 
 
 @app.command("list-all", epilog=examples("hansa-client dispute list-all --status VOTING"))
+@as_developer
 def list_all_disputes(
+    own: Caller,
     *,
     status: Annotated[
         Literal["OPEN", "VOTING", "CLOSED"] | None, typer.Option(help="Only disputes of this status.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """List the disputes of all agents, as an administrator of disputes."""
-    from .opening import as_developer, show
+    from .opening import show
 
-    with as_developer(profile) as (registry, _):
-        page = registry.rulings.list(status=status, limit=limit)
-        show("\n".join(map(line_of, page.items)) or "No disputes.", page, as_json=as_json)
+    page = own.registry.rulings.list(status=status, limit=limit)
+    show("\n".join(map(line_of, page.items)) or "No disputes.", page, as_json=own.as_json)
 
 
 @app.command("open-voting", epilog=examples("hansa-client dispute open-voting 7"))
-def open_voting(dispute: DisputeId, *, profile: ProfileName = None, as_json: AsJson = False) -> None:
+@as_developer
+def open_voting(own: Caller, dispute: DisputeId) -> None:
     """End the time for evidence, as an administrator of disputes."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        show_dispute_record(registry.rulings.open_voting(dispute), as_json=as_json)
+    show_dispute_record(own.registry.rulings.open_voting(dispute), as_json=own.as_json)
 
 
 @app.command(
@@ -46,7 +44,9 @@ def open_voting(dispute: DisputeId, *, profile: ProfileName = None, as_json: AsJ
         'hansa-client dispute rule 7 IN_FAVOR_OF_COMPLAINANT --slash 5 --note "Every second page is missing."',
     ),
 )
+@as_developer
 def rule(
+    own: Caller,
     dispute: DisputeId,
     decision: Annotated[Decision | None, typer.Argument(help="The ruling.")] = None,
     *,
@@ -58,24 +58,21 @@ def rule(
     ] = None,
     compensation: Annotated[str | None, typer.Option(help="Issued to the complainant.")] = None,
     note: Annotated[str | None, typer.Option(help="Why; needed where the facts propose otherwise.")] = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Rule on a dispute, as an administrator of disputes; the same ruling again changes nothing."""
     from hansa_client.records.disputes import Ruling
 
-    from .opening import amount_of, as_developer
+    from .opening import amount_of
 
-    with as_developer(profile) as (registry, _):
-        if follow == (decision is not None):
-            raise ValueError("state either a ruling or --follow")
-        proposed = registry.rulings.bundle(dispute)["proposal"]["ruling"] if follow else decision
-        if proposed is None:
-            raise ValueError("the facts of this dispute propose no ruling; state one, with a --note")
-        ruling = Ruling(
-            proposed,
-            compensation_amount=None if compensation is None else amount_of(compensation),
-            slash_amount=None if slash is None else amount_of(slash),
-            note=note,
-        )
-        show_dispute_record(registry.rulings.rule(dispute, ruling), as_json=as_json)
+    if follow == (decision is not None):
+        raise ValueError("state either a ruling or --follow")
+    proposed = own.registry.rulings.bundle(dispute)["proposal"]["ruling"] if follow else decision
+    if proposed is None:
+        raise ValueError("the facts of this dispute propose no ruling; state one, with a --note")
+    ruling = Ruling(
+        proposed,
+        compensation_amount=None if compensation is None else amount_of(compensation),
+        slash_amount=None if slash is None else amount_of(slash),
+        note=note,
+    )
+    show_dispute_record(own.registry.rulings.rule(dispute, ruling), as_json=own.as_json)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .agent_acts import AsAgent, OnceAsAgent, as_agent, once_as_agent
+from .callers import Caller, OnceCaller, as_agent, once_as_agent
 from .options import AgentName, AsJson, Limit, ProfileName, examples
 from .pipelines import EXAMPLE_ID, PipelineId, did_of
 
@@ -30,7 +30,7 @@ BOTH = f"{EXAMPLE_ID} 7a1b2c3d-0b1a-4c3d-8e9f-001122334455"
 )
 @once_as_agent
 def start(
-    own: OnceAsAgent,
+    own: OnceCaller,
     pipeline: PipelineId,
     *,
     given: Annotated[
@@ -56,7 +56,7 @@ def start(
 @app.command("list", epilog=examples(f"hansa-client runs list {EXAMPLE_ID}"))
 @as_agent
 def list_runs(
-    own: AsAgent,
+    own: Caller,
     pipeline: PipelineId,
     *,
     limit: Limit = 20,
@@ -71,7 +71,7 @@ def list_runs(
 @app.command("show", epilog=examples(f"hansa-client runs show {BOTH}"))
 @as_agent
 def show_run(
-    own: AsAgent,
+    own: Caller,
     pipeline: PipelineId,
     run: RunId,
     *,
@@ -85,7 +85,7 @@ def show_run(
 @app.command("cancel", epilog=examples(f"hansa-client runs cancel {BOTH}"))
 @as_agent
 def cancel(
-    own: AsAgent,
+    own: Caller,
     pipeline: PipelineId,
     run: RunId,
 ) -> None:
@@ -96,7 +96,7 @@ def cancel(
 @app.command("resume", epilog=examples(f"hansa-client runs resume {BOTH} --budget 8"))
 @once_as_agent
 def resume(
-    own: OnceAsAgent,
+    own: OnceCaller,
     pipeline: PipelineId,
     run: RunId,
     *,

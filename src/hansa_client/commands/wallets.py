@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .agent_acts import AsAgent, as_agent
+from .callers import Caller, as_agent
 from .options import examples
 
 app = typer.Typer(help="Bind, list and delete wallets that pay for an agent.", no_args_is_help=True)
@@ -16,7 +16,7 @@ ADDRESS = "0x857b06519E91e3A54538791bDbb0E22373e36b66"
 
 @app.command("challenge", epilog=examples(f"hansa-client wallet challenge {ADDRESS} > challenge"))
 @as_agent
-def challenge_wallet(own: AsAgent, address: Address) -> None:
+def challenge_wallet(own: Caller, address: Address) -> None:
     """Print the text that the wallet has to sign as a personal message (EIP-191)."""
     from .opening import show
 
@@ -27,7 +27,7 @@ def challenge_wallet(own: AsAgent, address: Address) -> None:
 @app.command("bind", epilog=examples(f"hansa-client wallet bind {ADDRESS} challenge signature"))
 @as_agent
 def bind_wallet(
-    own: AsAgent,
+    own: Caller,
     address: Address,
     challenge: Annotated[Path, typer.Argument(help="File with the challenge, as `challenge` printed it.")],
     signature: Annotated[
@@ -45,7 +45,7 @@ def bind_wallet(
 @app.command("list", epilog=examples("hansa-client wallet list"))
 @as_agent
 def list_wallets(
-    own: AsAgent,
+    own: Caller,
 ) -> None:
     """List the agent's wallets, and the address by which wallets pay it."""
     from .opening import show
@@ -58,7 +58,7 @@ def list_wallets(
 
 @app.command("delete", epilog=examples(f"hansa-client wallet delete {ADDRESS}"))
 @as_agent
-def delete_wallet(own: AsAgent, address: Address) -> None:
+def delete_wallet(own: Caller, address: Address) -> None:
     """Let a wallet sign for the agent no longer."""
     from .opening import show
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .callers import Caller, as_developer
 from .options import AgentName, AsJson, Key, Limit, Milestones, OrganizationName, ProfileName, examples
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ BidId = Annotated[str, typer.Argument(help="Id of the bid, as `work bids` shows 
         "--milestone Draft=20 --milestone Final=30",
     ),
 )
+@as_developer
 def offer(
+    own: Caller,
     organization: OrganizationName,
     *,
     title: Annotated[str, typer.Option(help="Title of the work.")],
@@ -42,30 +45,27 @@ def offer(
         bool, typer.Option("--auto-approve", help="Approve and pay what is not reviewed in time.")
     ] = False,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Offer work of an organization, as an admin."""
     from datetime import UTC
 
     from hansa_client.records.work_orders import NewWorkOrder, WorkOrderMilestone
 
-    from .opening import amount_of, as_developer, milestone_of
+    from .opening import amount_of, milestone_of
 
-    with as_developer(profile) as (registry, _):
-        order = NewWorkOrder(
-            title=title,
-            spec=spec,
-            acceptance_criteria=criteria,
-            amount=amount_of(amount),
-            bids_until=bids_until.replace(tzinfo=UTC),
-            submit_days=submit_days,
-            review_days=review_days,
-            milestones=tuple(WorkOrderMilestone(*milestone_of(one)) for one in milestone or ()),
-            skills=tuple(skill or ()),
-            auto_approve=auto_approve,
-        )
-        _show(registry.work_orders.open(organization, order, key=key), as_json=as_json)
+    order = NewWorkOrder(
+        title=title,
+        spec=spec,
+        acceptance_criteria=criteria,
+        amount=amount_of(amount),
+        bids_until=bids_until.replace(tzinfo=UTC),
+        submit_days=submit_days,
+        review_days=review_days,
+        milestones=tuple(WorkOrderMilestone(*milestone_of(one)) for one in milestone or ()),
+        skills=tuple(skill or ()),
+        auto_approve=auto_approve,
+    )
+    _show(own.registry.work_orders.open(organization, order, key=key), as_json=own.as_json)
 
 
 @app.command("list", epilog=examples("hansa-client work list --skill translation"))
@@ -169,37 +169,32 @@ def withdraw(
         "hansa-client work award guild 5f0c1d2e-0b1a-4c3d-8e9f-001122334455 7a0c1d2e-0b1a-4c3d-8e9f-001122334455"
     ),
 )
+@as_developer
 def award(
+    own: Caller,
     organization: OrganizationName,
     order: WorkOrderId,
     bid: BidId,
     *,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """Award the work to a bid, as an admin; it becomes a request where others must agree."""
-    from .opening import as_developer
     from .treasury import show_request
 
-    with as_developer(profile) as (registry, _):
-        show_request(registry.work_orders.award(organization, order, bid, key=key), as_json=as_json)
+    show_request(own.registry.work_orders.award(organization, order, bid, key=key), as_json=own.as_json)
 
 
 @app.command("cancel", epilog=examples("hansa-client work cancel guild 5f0c1d2e-0b1a-4c3d-8e9f-001122334455"))
+@as_developer
 def cancel(
+    own: Caller,
     organization: OrganizationName,
     order: WorkOrderId,
     *,
     key: Key = None,
-    profile: ProfileName = None,
-    as_json: AsJson = False,
 ) -> None:
     """End an open work order without an award, as an admin."""
-    from .opening import as_developer
-
-    with as_developer(profile) as (registry, _):
-        _show(registry.work_orders.cancel(organization, order, key=key), as_json=as_json)
+    _show(own.registry.work_orders.cancel(organization, order, key=key), as_json=own.as_json)
 
 
 def _line(order: "WorkOrder") -> str:

@@ -1,4 +1,4 @@
-"""Commands of a stored agent: the options that all of them have stand here once."""
+"""Callers of commands, a stored agent or the developer who is logged in: the options that all their commands have stand here once."""
 
 import inspect
 from collections.abc import Callable
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _SHARED: dict[str, Any] = {"agent": AgentName, "profile": ProfileName, "as_json": AsJson}
 
 
-class AsAgent:
-    """Client of the agent that a command acts for, and whether the command prints JSON."""
+class Caller:
+    """Client of the agent or the developer for whom a command acts, and whether the command prints JSON."""
 
     def __init__(self, registry: "Registry", *, as_json: bool) -> None:
         self.registry, self.as_json = registry, as_json
 
 
-class OnceAsAgent(AsAgent):
+class OnceCaller(Caller):
     """The same, with the key of an act that is done once."""
 
     def __init__(self, registry: "Registry", key: str, *, as_json: bool) -> None:
@@ -29,7 +29,7 @@ class OnceAsAgent(AsAgent):
         self.key = key
 
 
-class OnceForParty:
+class OnceParty:
     """Client of the agent or treasury that an act is for, with the key of the act, and whether the command prints JSON."""
 
     def __init__(self, party: "Registry | Treasury", key: str, *, as_json: bool) -> None:
@@ -37,7 +37,7 @@ class OnceForParty:
 
 
 def as_agent(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command of the agent its shared options: --agent, --profile and --json. It takes an AsAgent first."""
+    """Give a command of the agent its shared options: --agent, --profile and --json. It takes an Caller first."""
 
     def carry_out(
         *, agent: str | None = None, profile: str | None = None, as_json: bool = False, **own: Any
@@ -45,13 +45,25 @@ def as_agent(command: Callable[..., None]) -> Callable[..., None]:
         from . import opening
 
         with opening.as_agent(profile, agent) as registry:
-            command(AsAgent(registry, as_json=as_json), **own)
+            command(Caller(registry, as_json=as_json), **own)
 
     return _with_options(command, carry_out, _SHARED)
 
 
+def as_developer(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command of the developer its shared options: --profile and --json. It takes a Caller first."""
+
+    def carry_out(*, profile: str | None = None, as_json: bool = False, **own: Any) -> None:
+        from . import opening
+
+        with opening.as_developer(profile) as (registry, _):
+            command(Caller(registry, as_json=as_json), **own)
+
+    return _with_options(command, carry_out, {"profile": ProfileName, "as_json": AsJson})
+
+
 def once_as_agent(command: Callable[..., None]) -> Callable[..., None]:
-    """Give an act of the agent that is done once the same, and --key. It takes a OnceAsAgent first."""
+    """Give an act of the agent that is done once the same, and --key. It takes a OnceCaller first."""
 
     def carry_out(
         *,
@@ -64,13 +76,13 @@ def once_as_agent(command: Callable[..., None]) -> Callable[..., None]:
         from .opening import acting
 
         with acting(profile, agent, key) as (registry, once):
-            command(OnceAsAgent(registry, once, as_json=as_json), **own)
+            command(OnceCaller(registry, once, as_json=as_json), **own)
 
     return _with_options(command, carry_out, {"key": Key, **_SHARED})
 
 
 def once_for_party(command: Callable[..., None]) -> Callable[..., None]:
-    """Give an act of an agent or a treasury that is done once the same, and --org. It takes a OnceForParty first."""
+    """Give an act of an agent or a treasury that is done once the same, and --org. It takes a OnceParty first."""
 
     def carry_out(
         *,
@@ -84,7 +96,7 @@ def once_for_party(command: Callable[..., None]) -> Callable[..., None]:
         from .opening import acting_for
 
         with acting_for(profile, agent, organization, key) as (party, once):
-            command(OnceForParty(party, once, as_json=as_json), **own)
+            command(OnceParty(party, once, as_json=as_json), **own)
 
     return _with_options(command, carry_out, {"organization": OfOrganization, "key": Key, **_SHARED})
 
