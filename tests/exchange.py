@@ -10,6 +10,8 @@ import httpx2
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import ledger
 from hansa.rooms.exchange.descriptor import ROOM
+from hansa.rooms.exchange.launches import SUBSCRIPTIONS_FOLLOW
+from hansa.rooms.journal.store import COLUMNS, stored
 from tests.organizations import Organization, found
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
 from tests.running_jobs import run_due, time_passes
@@ -140,6 +142,20 @@ class Market:
         await self.registry.database.transaction(later)
         await time_passes(self.registry.runtime, days * DAY)
         await self.run_jobs()
+
+    async def react(self, agent: TestAgent) -> None:
+        """Let the reactor see the events of the agent."""
+
+        async def reacted(tx: Any) -> None:
+            rows = await tx.fetch(
+                f"SELECT {COLUMNS} FROM journal_event WHERE event_type = ANY($1) AND aggregate_id = $2 ORDER BY seq",
+                list(SUBSCRIPTIONS_FOLLOW.type_names),
+                agent.did,
+            )
+            for event in stored(rows):
+                await SUBSCRIPTIONS_FOLLOW.react(tx, event)
+
+        await self.registry.database.transaction(reacted)
 
     async def run_jobs(self) -> None:
         await run_due(self.registry.runtime, *ROOM.jobs)

@@ -248,3 +248,73 @@ async def test_an_agent_with_points_or_a_subscription_does_not_end(exchange: Mar
     assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
     await exchange.elapse(listing, 1)
     assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
+
+
+async def test_a_policy_judges_a_subscription_and_gets_back_what_is_not_spent(exchange: Market):
+    owner, listing = await exchange.registry.developer(), await exchange.launching(total=10, per_owner_max=10)
+    agent, (rival,) = await owner.agent(), await buyers(exchange, 1)
+    path = f"/api/v1/agents/{agent.did}/authz"
+
+    async def put(**policy):
+        answer = await exchange.registry.http.put(path, json={"spend_policy": policy}, headers=owner.headers)
+        assert answer.status_code == 200, answer.text
+
+    async def spent():
+        return (await exchange.registry.http.get(path, headers=owner.headers)).json()["spent_today"]
+
+    await put(per_tx_max="10")
+    assert code(await exchange.buy(agent, listing, 6)) == (403, "SPEND_OVER_PER_TX_MAX")
+    await put(per_day_max="30")
+    assert (await exchange.buy(agent, listing, 10)).status_code == 201
+    assert await spent() == "20"
+    await exchange.cancel(agent, listing)
+    assert await spent() == "0"
+    await put(per_day_max="30", approval_over="5")
+    asked = await exchange.buy(agent, listing, 10, "wished")
+    assert code(asked) == (403, "SPEND_APPROVAL_REQUIRED")
+    assert await exchange.units(agent.did) == ("100", "0")
+    approval = asked.json()["error"]["context"]["approval_id"]
+    for wrong in (approval, "5e0bd4a6-2b3d-4b8c-9d5e-3f3a1f1f1f1f"):
+        refused = await exchange.buy(agent, listing, 10, approval_id=wrong)
+        assert refused.status_code in {404, 409}, refused.text
+    decided = await exchange.registry.post(
+        f"/agents/{agent.did}/spend-approvals/{approval}/approve", headers=owner.headers
+    )
+    assert decided.status_code == 200, decided.text
+    assert (await exchange.buy(agent, listing, 10, "wished", approval_id=approval)).status_code == 201
+    assert (await exchange.buy(rival, listing, 10)).status_code == 201
+    await exchange.elapse(listing, 1)
+    assert (await exchange.points(listing))[agent.did] == 5
+    assert await spent() == "10"
+
+
+async def suspend(exchange: Market, agent: TestAgent) -> None:
+    body = {"agent_dids": [agent.did], "reason": "For a test."}
+    done = await exchange.post(exchange.enforcement, "/admin/agents/bulk/suspend", body)
+    assert done.status_code == 200, done.text
+
+
+async def test_subscriptions_of_a_suspended_agent_are_cancelled_while_the_launch_is_open(exchange: Market):
+    listing, (agent, late) = await exchange.launching(), await buyers(exchange, 2)
+    for one in (agent, late):
+        assert (await exchange.buy(one, listing, 10)).status_code == 201
+    await suspend(exchange, agent)
+    await exchange.react(agent)
+    await exchange.run_jobs()
+    assert await exchange.units(agent.did) == ("100", "0")
+    await exchange.elapse(listing, 1)
+    assert await exchange.points(listing) == {late.did: 10}
+
+
+async def test_a_suspended_buyer_and_a_suspended_seller_settle_what_was_allocated(exchange: Market):
+    guild, (agent,) = await exchange.guild(), await buyers(exchange, 1)
+    listing = await exchange.launching(guild)
+    assert (await exchange.buy(agent, listing, 10)).status_code == 201
+    await suspend(exchange, agent)
+    path, reason = f"/admin/organizations/{guild.created['id']}/suspend", {"reason": "For a test."}
+    assert (await exchange.post(exchange.enforcement, path, reason)).status_code == 200
+    await exchange.elapse(listing, 1)
+    assert (await exchange.read(listing))["status"] == "TRADING"
+    assert await exchange.units(agent.did) == ("80", "0")
+    assert await exchange.units(listing["treasury_did"]) == ("19.9", "0")
+    await require_sound(exchange)

@@ -31,7 +31,17 @@ OF_THE_REGISTRY = {
     "currency", "jti",
 }  # fmt: skip
 OWNED = OF_AGENTS_AND_THEIR_OWNERS | OF_DEVELOPERS | OF_THE_REGISTRY
-NOT_OWNED = {"act", "kind", "version", "event_type", "work_order_id", "proposal_id", "template_id", "step_id"}
+NOT_OWNED = {
+    "act",
+    "kind",
+    "version",
+    "event_type",
+    "work_order_id",
+    "proposal_id",
+    "ref",
+    "template_id",
+    "step_id",
+}
 OF_THE_API = "/docs/operations/"
 
 LISTS_OF_PARTIES = {"GET /api/v1/contracts/agent/{agent_did}", "GET /api/v1/disputes/agent/{agent_did}"}
