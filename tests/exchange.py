@@ -20,6 +20,16 @@ SHA256 = "ab" * 32
 DAY = 86_400
 _numbers = count(1)
 
+_INSERT = """
+INSERT INTO exchange_listing (ref, organization_id, treasury_did, status, total, price, min_raise, opens_at, closes_at, per_owner_max,
+  revenue_bps, term_months, tick, prospectus_url, prospectus_sha256, fee_bps, digest, approved_at, sold, launched_at, ends_at, last_price)
+SELECT $1, o.id, o.treasury_did, $3, 1000, 100, 0, at + CASE WHEN $4 THEN interval '1 day' ELSE interval '-1 day' END,
+  at + CASE WHEN $5 THEN interval '-1 hour' ELSE interval '2 days' END, 100, 10, 12, 100, 'https://guild.example/', decode(repeat('ab', 32), 'hex'),
+  CASE WHEN NOT $6 THEN 50 END, CASE WHEN NOT $6 THEN decode(repeat('ab', 32), 'hex') END, CASE WHEN NOT $6 THEN at END,
+  CASE WHEN $5 THEN 10 ELSE 0 END, CASE WHEN $5 THEN at END, CASE WHEN $5 THEN at + interval '12 months' END, CASE WHEN $5 THEN 100 END
+FROM organizations_organization o, clock_timestamp() at WHERE o.id = $2::text::uuid
+"""
+
 
 def in_days(days: float) -> str:
     """A moment of a request."""
@@ -42,6 +52,15 @@ def terms(**more: Any) -> dict[str, Any]:
         "prospectus": {"url": "https://guild.example/prospectus.pdf", "sha256": SHA256},
         **more,
     }
+
+
+async def insert(tx: Any, organization_id: str, status: str) -> str:
+    """The reference of a listing of the organization that is written in this status, with 1,000 points at 0.000001 units."""
+    ref: str = terms()["ref"]
+    is_hidden, is_launched = status in {"DRAFT", "REVIEW"}, status in {"TRADING", "HALTED"}
+    is_ahead = is_hidden or status == "APPROVED"
+    await tx.execute(_INSERT, ref, organization_id, status, is_ahead, is_launched, is_hidden)
+    return ref
 
 
 @dataclass(frozen=True)

@@ -246,6 +246,16 @@ async def test_a_listed_organization_is_not_deleted(exchange: Market):
     assert (await guild.send(guild.owner, "DELETE")).status_code == 200
 
 
+async def test_an_agent_does_not_leave_a_listed_organization(exchange: Market):
+    guild = await exchange.guild()
+    agent = await guild.born()
+    listing = await exchange.approved(guild)
+    path = f"/agents/{agent.did}/release"
+    assert code(await guild.send(guild.owner, "POST", path)) == (409, "ORGANIZATION_LISTED")
+    await exchange.decide(listing, "delist")
+    assert (await guild.send(guild.owner, "POST", path)).status_code == 200
+
+
 async def test_a_fee_that_governance_changed_holds_for_later_approvals(start_registry: StartRegistry):
     exchange = await market(await start_registry(exchange_enabled=True, exchange_fee_bps=30))
     before = await exchange.approved()

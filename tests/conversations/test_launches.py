@@ -9,9 +9,9 @@ from hansa.rooms import auditor, ledger
 from hansa.rooms.exchange.descriptor import ROOM
 from hansa.rooms.exchange.launches.settling import settle_batch
 from tests.all_events import require_schemas_kept
-from tests.exchange import Market
+from tests.exchange import Market, market
 from tests.organizations import code
-from tests.registry import TestAgent
+from tests.registry import StartRegistry, TestAgent
 
 
 @pytest.fixture
@@ -318,3 +318,52 @@ async def test_a_suspended_buyer_and_a_suspended_seller_settle_what_was_allocate
     assert await exchange.units(agent.did) == ("80", "0")
     assert await exchange.units(listing["treasury_did"]) == ("19.9", "0")
     await require_sound(exchange)
+
+
+async def test_a_capability_that_another_agent_holds_buys_nothing(exchange: Market):
+    listing, (holder, other, delegator) = await exchange.launching(), await buyers(exchange, 3)
+    issued = await exchange.post(
+        delegator,
+        "/agents/capabilities",
+        {
+            "holder_agent_did": holder.did,
+            "caveats": {
+                "permissions": ["exchange.trade"],
+                "counterparty_allow": [listing["treasury_did"]],
+            },
+            "budget_total": "20",
+        },
+    )
+    assert issued.status_code == 200, issued.text
+    shown = {"X-Capability-Token": issued.json()["token"]}
+    path, body = f"/agora/listings/{listing['ref']}/launch/buy", {"qty": 10}
+    refused = await exchange.registry.post(path, json=body, headers={**other.headers, **shown})
+    assert refused.status_code == 403, refused.text
+    made = await exchange.registry.post(path, json=body, headers={**holder.headers, **shown})
+    assert made.status_code == 201, made.text
+
+
+async def test_the_audit_finds_a_subscription_without_its_hold_and_points_without_a_posting(
+    start_registry: StartRegistry,
+):
+    exchange = await market(await start_registry(exchange_enabled=True))
+    traded = await exchange.traded((await buyers(exchange, 1))[0])
+    listing, (agent,) = await exchange.launching(), await buyers(exchange, 1)
+    bought = (await exchange.buy(agent, listing, 10)).json()
+
+    async def found():
+        verdict = await exchange.registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
+        return verdict.checks, verdict.findings["subscriptions"], verdict.findings["points"]
+
+    checks, *nothing = await found()
+    assert (checks["escrow"], checks["transactions"], nothing) == ("OK", "OK", [[], []])
+    await exchange.registry.database.transaction(
+        lambda tx: tx.execute("UPDATE exchange_holding SET qty = qty + 1 WHERE ref = $1", traded["ref"])
+    )
+    await exchange.registry.database.transaction(
+        lambda tx: tx.execute("UPDATE exchange_subscription SET qty = 11 WHERE ref = $1", listing["ref"])
+    )
+    checks, subscriptions, points = await found()
+    assert (checks["escrow"], checks["transactions"]) == ("BREACH", "BREACH")
+    assert subscriptions == [bought["order_id"]]
+    assert [gap.split()[0] for gap in points] == [traded["ref"]]

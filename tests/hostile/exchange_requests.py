@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tests.exchange import terms
+from tests.exchange import insert, terms
 from tests.organizations import found
 
 if TYPE_CHECKING:
@@ -16,16 +16,6 @@ _numbers = count(1)
 _END = """
 UPDATE exchange_listing SET status = 'FAILED', fee_bps = 50, digest = decode(repeat('ab', 32), 'hex'), approved_at = now(), ended_at = now()
 WHERE organization_id = $1::text::uuid AND status IN ('DRAFT', 'REVIEW')
-"""
-
-_INSERT = """
-INSERT INTO exchange_listing (ref, organization_id, treasury_did, status, total, price, min_raise, opens_at, closes_at, per_owner_max,
-  revenue_bps, term_months, tick, prospectus_url, prospectus_sha256, fee_bps, digest, approved_at, sold, launched_at, ends_at, last_price)
-SELECT $1, o.id, o.treasury_did, $3, 1000, 100, 0, at + CASE WHEN $4 THEN interval '1 day' ELSE interval '-1 day' END,
-  at + CASE WHEN $5 THEN interval '-1 hour' ELSE interval '2 days' END, 100, 10, 12, 100, 'https://guild.example/', decode(repeat('ab', 32), 'hex'),
-  CASE WHEN NOT $6 THEN 50 END, CASE WHEN NOT $6 THEN decode(repeat('ab', 32), 'hex') END, CASE WHEN NOT $6 THEN at END,
-  CASE WHEN $5 THEN 10 ELSE 0 END, CASE WHEN $5 THEN at END, CASE WHEN $5 THEN at + interval '12 months' END, CASE WHEN $5 THEN 100 END
-FROM organizations_organization o, clock_timestamp() at WHERE o.id = $2::text::uuid
 """
 
 
@@ -48,12 +38,7 @@ async def _own(stage: "Stage") -> str:
 
 async def _listed(stage: "Stage", organization_id: str, status: str) -> str:
     """The reference of a new listing of the organization in this status."""
-    ref = terms()["ref"]
-    is_hidden, is_launched = status in {"DRAFT", "REVIEW"}, status in {"TRADING", "HALTED"}
-    is_ahead = is_hidden or status == "APPROVED"
-    values = (ref, organization_id, status, is_ahead, is_launched, is_hidden)
-    await stage.registry.database.transaction(lambda tx: tx.execute(_INSERT, *values))
-    return str(ref)
+    return await stage.registry.database.transaction(lambda tx: insert(tx, organization_id, status))
 
 
 def _own_in(status: str, act: str = "") -> Callable[["Stage"], Awaitable[str]]:

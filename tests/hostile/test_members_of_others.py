@@ -73,6 +73,7 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/dispute", "token_id"): "conversations/test_work_orders_contracts.py::test_an_admin_files_a_dispute_and_adds_evidence",
     ("POST /api/v1/organizations/{organization_id}/contracts/{contract_id}/dispute", "transaction_id"): "conversations/test_work_orders_contracts.py::test_an_admin_files_a_dispute_and_adds_evidence",
     ("POST /api/v1/agora/listings", "organization_id"): "conversations/test_exchange_listings.py::test_only_an_admin_of_a_public_organization_drafts",
+    ("POST /api/v1/agora/listings/{ref}/launch/buy", "X-Capability-Token"): "conversations/test_launches.py::test_a_capability_that_another_agent_holds_buys_nothing",
     ("POST /api/v1/agora/listings/{ref}/launch/buy", "approval_id"): "conversations/test_launches.py::test_a_policy_judges_a_subscription_and_gets_back_what_is_not_spent",
     ("POST /api/v1/organizations/{organization_id}/work-orders/{work_order_id}/award", "bid_id"): "conversations/test_work_orders_attacked.py::test_a_bid_of_another_order_or_organization_is_not_awarded",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.telemetry.metrics import audit_checked, audit_status, supply_delta
 from hansa.foundation.values.money import format_amount
-from hansa.rooms import governance, journal, ledger, treasury
+from hansa.rooms import exchange, governance, journal, ledger, treasury
 
 from . import rules, store
 from .attestations import (
@@ -182,9 +182,9 @@ async def _check(
     escrows = await ledger.escrow_gaps(tx)
     requests = await treasury.request_gaps(tx, reached.checkpoint.compared.to_tx)
     orders = await treasury.work_order_gaps(tx)
-    votes = await governance.vote_gaps(
-        tx, is_whole=reached.checkpoint.compared.to_tx == 0, most=store.FINDINGS_MAX
-    )
+    is_whole = reached.checkpoint.compared.to_tx == 0
+    votes = await governance.vote_gaps(tx, is_whole=is_whole, most=store.FINDINGS_MAX)
+    subscriptions, points = await exchange.gaps(tx, is_whole=is_whole, most=store.FINDINGS_MAX)
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
@@ -192,9 +192,9 @@ async def _check(
         "staked_guard": (
             rules.BREACH if votes else rules.staked_guard([gap.staked - gap.in_positions for gap in stakes])
         ),
-        "escrow": rules.BREACH if escrows or orders else rules.SOUND,
-        # A payment of an organization without its request is a transaction that nobody asked for.
-        "transactions": rules.BREACH if strays or requests else rules.SOUND,
+        "escrow": rules.BREACH if escrows or orders or subscriptions else rules.SOUND,
+        # A payment of an organization without its request is a transaction that nobody asked for; so are points without a posting.
+        "transactions": rules.BREACH if strays or requests or points else rules.SOUND,
     }
     findings = {
         "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
@@ -204,6 +204,8 @@ async def _check(
         "transactions": [str(tx_id) for tx_id in strays],
         "votes": votes,
         "requests": requests[: store.FINDINGS_MAX],
+        "subscriptions": subscriptions,
+        "points": points,
     }
     return checks, findings
 

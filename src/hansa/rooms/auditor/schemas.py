@@ -25,8 +25,8 @@ class SupplyChecks(LazyModel):
         " proposals are those of their votes, at the last cycle."
     )
     escrow: str | None = Field(
-        description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders belong to open ones, at the last"
-        " cycle.",
+        description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders and subscriptions belong to open"
+        " ones, at the last cycle.",
     )
     transactions: str | None = Field(
         description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."

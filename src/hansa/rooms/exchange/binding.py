@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import organizations
 
 from . import store
+from .errors import OrganizationListed
 from .launches import AgentHoldsPoints
+from .reading import HIDDEN
 
 POINTS = "Sell, transfer or give up its points, or wait for the end of their term."
 
@@ -27,6 +30,16 @@ async def blockers_of(tx: Tx, organization: organizations.Organization) -> list[
     detail = "Withdraw its listing from review, or wait until the listing has ended."
     did = organization.treasury_did
     return [{"kind": "listing", "agent_did": did, "amount": "1", "detail": detail}]
+
+
+async def require_releasing(tx: Tx, organization_id: UUID) -> None:
+    """Require that no agent earns the revenue of a live listing of its organization. Raises: OrganizationListed."""
+    listing = await store.live_of(tx, organization_id)
+    if listing is not None and listing.status not in HIDDEN:
+        raise OrganizationListed(
+            "The organization has a live listing; its agents stay until it has ended.",
+            context={"ref": listing.ref},
+        )
 
 
 async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:

@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.room import Room, Routes
 from hansa.rooms import agents, organizations
 
 from .admin_routes import admin_router
-from .binding import ACCOUNT_END_OF_POINTS, blockers_of, require_unbound
+from .binding import ACCOUNT_END_OF_POINTS, blockers_of, require_releasing, require_unbound
 from .drafting import LISTING
 from .expiring import EXPIRE_LISTINGS
 from .launches import (
@@ -26,6 +26,7 @@ ROOM = Room(
     account_end=ACCOUNT_END_OF_POINTS,
     fills=(
         organizations.REQUEST_KINDS.filled_with((LISTING,)),
+        organizations.REQUIRE_RELEASING.filled_with(require_releasing),
         organizations.BLOCKERS_ABOVE.filled_with(blockers_of),
         agents.REQUIRE_UNBOUND.filled_with(require_unbound),
     ),

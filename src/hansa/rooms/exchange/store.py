@@ -73,6 +73,17 @@ SELECT b.agent_did, sum(b.points)::bigint AS points FROM (
 ) b GROUP BY b.agent_did
 """
 
+# The side of the listing has issued what was sold less what was given up.
+_POINT_GAPS = """
+SELECT ref || ' ' || agent_did AS gap FROM (
+  SELECT ref, agent_did, qty FROM exchange_holding
+  UNION ALL SELECT ref, '', given_up - sold FROM exchange_listing WHERE sold > 0
+) h FULL JOIN (
+  SELECT ref, agent_did, sum(delta) AS qty FROM exchange_point_posting GROUP BY ref, agent_did
+) p USING (ref, agent_did)
+WHERE coalesce(h.qty, 0) <> coalesce(p.qty, 0) ORDER BY 1 LIMIT $1
+"""
+
 
 async def insert(tx: Tx, ref: str, organization_id: UUID, treasury_did: str, terms: Terms) -> Listing | None:
     """Write a draft; None where the reference was used, or the organization has a live listing."""
@@ -144,6 +155,11 @@ async def insider_points(tx: Tx, refs: list[str]) -> dict[str, int]:
 async def binding(tx: Tx, dids: list[str]) -> dict[str, int]:
     """Points that these agents hold or have subscribed, by agent; one without any is absent."""
     return {row["agent_did"]: row["points"] for row in await tx.fetch(_BINDING, dids)}
+
+
+async def point_gaps(tx: Tx, most: int) -> list[str]:
+    """Listings and agents whose points are not the sum of their postings."""
+    return [row["gap"] for row in await tx.fetch(_POINT_GAPS, most)]
 
 
 def _values(terms: Terms) -> list[Any]:

@@ -20,6 +20,7 @@ from hansa.rooms.organizations.errors import (
     TeamUnknown,
 )
 from hansa.rooms.organizations.fleet.creating import join_teams_of
+from hansa.rooms.organizations.fleet.releasing import REQUIRE_RELEASING
 from hansa.rooms.organizations.founding import BLOCKERS_ABOVE, blockers_of, delete
 from hansa.rooms.organizations.invitations.acts import own_invitations
 from hansa.rooms.organizations.invitations.store import pending as pending_invitations
@@ -86,6 +87,7 @@ __all__ = [
     "OWN_ORGANIZATIONS",
     "REQUESTS_WAITING",
     "REQUEST_KINDS",
+    "REQUIRE_RELEASING",
     "ROOM",
     "WAITS",
     "Acting",

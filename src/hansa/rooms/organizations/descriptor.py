@@ -7,7 +7,7 @@ from hansa.rooms import agents
 from .account_end import ACCOUNT_END_OF_MEMBERSHIPS
 from .appointments import CARRYING_OUT
 from .fleet import CREATION
-from .fleet.releasing import RELEASE
+from .fleet.releasing import RELEASE, REQUIRE_RELEASING
 from .founding import BLOCKERS_ABOVE
 from .invitations.acts import invite_granted
 from .invitations.store import forget
@@ -33,7 +33,7 @@ ROOM = Room(
     ),
     settings=frozenset({"base_url", "registry_name"}),
     account_end=ACCOUNT_END_OF_MEMBERSHIPS,
-    offers=(BLOCKERS_ABOVE, OWN_KINDS, GRANTS, REQUEST_KINDS),
+    offers=(BLOCKERS_ABOVE, OWN_KINDS, GRANTS, REQUEST_KINDS, REQUIRE_RELEASING),
     fills=(
         OWN_KINDS.filled_with((OWNERS, RELEASE, GRANT)),
         GRANTS.filled_with({INVITATION: invite_granted, ROLE: change_granted, TEAM: place_granted}),

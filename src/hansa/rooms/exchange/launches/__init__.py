@@ -6,6 +6,7 @@ from hansa.rooms.exchange.launches.following import CANCEL_SUBSCRIPTIONS, SUBSCR
 from hansa.rooms.exchange.launches.opening import OPEN_LAUNCHES, OPENING
 from hansa.rooms.exchange.launches.routes import router
 from hansa.rooms.exchange.launches.settling import SETTLE_LAUNCHES
+from hansa.rooms.exchange.launches.store import hold_gaps
 
 __all__ = [
     "CANCEL_SUBSCRIPTIONS",
@@ -16,5 +17,6 @@ __all__ = [
     "SUBSCRIPTIONS_FOLLOW",
     "AgentHoldsPoints",
     "end_launch",
+    "hold_gaps",
     "router",
 ]

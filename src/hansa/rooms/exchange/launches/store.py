@@ -84,6 +84,14 @@ _LIVE_OF_AGENT = (
 )
 
 
+_HOLD_GAPS = """
+SELECT s.id::text AS gap FROM exchange_subscription s JOIN exchange_listing l ON l.ref = s.ref
+LEFT JOIN ledger_open_holds($1) h ON h.hold_id = s.hold_id AND h.owner_id = s.id::text AND h.amount = s.qty * l.price
+  AND h.remaining = h.amount
+WHERE s.settled_at IS NULL AND h.hold_id IS NULL ORDER BY 1 LIMIT $2
+"""
+
+
 async def next_seq(tx: Tx, ref: str) -> int:
     """Draw a number of a locked listing."""
     seq: int = await tx.fetchval(_NEXT, ref)
@@ -184,3 +192,8 @@ async def has_unsettled(tx: Tx, ref: str) -> bool:
 async def live_of_agent(tx: Tx, did: str) -> list[str]:
     """The listings to whose launch the agent has subscribed, in order."""
     return [row["ref"] for row in await tx.fetch(_LIVE_OF_AGENT, did)]
+
+
+async def hold_gaps(tx: Tx, most: int) -> list[str]:
+    """Subscriptions that have yet to be settled and have no open hold of their whole price."""
+    return [row["gap"] for row in await tx.fetch(_HOLD_GAPS, HOLD_KIND, most)]

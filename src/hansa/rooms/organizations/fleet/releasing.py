@@ -1,6 +1,11 @@
 """Kind `release`: an agent with an empty account goes to the owner who asks. It is a control request."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+from uuid import UUID
+
 from hansa.foundation.events import OrganizationAgentMoved
+from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents, catalogue, journal, ledger
 from hansa.rooms.organizations import audit
@@ -9,9 +14,14 @@ from hansa.rooms.organizations.requests.kinds import RequestKind, demands_of_con
 from hansa.rooms.organizations.rules import Role
 from hansa.rooms.organizations.teams import store as teams
 
+RequireReleasing: TypeAlias = Callable[[Tx, UUID], Awaitable[None]]
+REQUIRE_RELEASING: Slot[RequireReleasing] = Slot("organizations: agents may leave")
+"""Raises Conflict when what the organization has sold keeps the agents of that locked organization in it."""
+
 
 async def _execute(tx: Tx, acting: Acting, organization: Organization, request: Request) -> Outcome:
-    """Raises: AccountHoldsUnits, CrossingPending, and as `agents.move_to_developer`."""
+    """Raises: AccountHoldsUnits, CrossingPending, as `agents.move_to_developer`, and the errors of `REQUIRE_RELEASING`."""
+    await REQUIRE_RELEASING.of(acting.runtime)(tx, organization.id)
     did, developer_id = request.body["did"], request.body["developer_id"]
     require_unbound = agents.REQUIRE_UNBOUND.of(acting.runtime)
     await agents.move_to_developer(tx, did, organization.id, developer_id, require_unbound)
