@@ -6,7 +6,14 @@ import re
 import pytest
 
 from tests.browsing import browser_of
-from tests.conversations.test_bundles import card_of, is_unlisted, number_of_agents
+from tests.conversations.test_bundles import (
+    card_of,
+    chain,
+    exported,
+    is_unlisted,
+    number_of_agents,
+    signed_here,
+)
 from tests.conversations.test_deployments import staged
 from tests.conversations.test_versions import coder, registered, statuses
 from tests.organizations import found
@@ -223,6 +230,32 @@ async def test_a_bundle_that_is_refused_names_the_reason_and_makes_nothing(regis
             refused = await browser.post(path, form_key=key, bundle=text)
             assert (refused.status_code, 'id="bundle-trouble"' in refused.text) == (422, True), text
     assert await number_of_agents(registry) == before
+
+
+async def test_texts_of_a_signed_bundle_are_text_on_the_page_that_shows_it(registry, browser, owner, agent):
+    content = (await exported(owner, agent))["bundle"]
+    del content["signatures"]
+    hostile = "<script>alert(1)</script>"
+    payee = (await registry.agent()).did
+    bad = {
+        **content,
+        "card": {**content["card"], "name": hostile, "description": f"{hostile}\u202e"},
+        "roles": [hostile, '"><img src=x>'],
+        "releases": [{"version": hostile, "release_notes": hostile}],
+        "pipelines": [chain(payee, "did:web:gone.example", name=hostile)],
+    }
+    bundle = json.dumps(await signed_here(registry, bad))
+    await browser.open(IMPORT)
+    shown = await browser.send(f"{IMPORT}/check", bundle=bundle)
+    assert shown.status_code == 200, shown.text
+    made = await browser.send(IMPORT)
+    assert made.status_code == 200, made.text
+    (did,) = set(re.findall(r"/account/agents/(did:[^\s<\"&]+)", made.text))
+    own = await browser.open(f"/account/agents/{did}/releases")
+    for answer in (shown, made, own):
+        assert "alert(1)" in answer.text
+        for raw in (hostile, "<img src=x", "\u202e"):
+            assert raw not in answer.text
 
 
 async def test_a_secret_in_the_card_refuses_the_export_and_its_place_is_named(registry, owner):
