@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field, StrictBool
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.paging import Page, Pagination
 from hansa.foundation.values.request_body import RequestBody
-from hansa.foundation.values.visible_text import plain, plain_and_visible
 
 from . import rules
 from .developers import OwnedAgents
@@ -22,7 +21,13 @@ REASON_MAX = 2000
 BIGINT_MAX = 2**63 - 1
 
 
-Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(plain_and_visible)]
+def _stated(reason: str) -> str:
+    if not reason.strip():
+        raise ValueError("must contain visible text")
+    return reason.strip()
+
+
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_MAX), AfterValidator(_stated)]
 Dids = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=512)]],
     Field(min_length=1, max_length=AGENTS_MAX, description="Duplicates count once."),
@@ -44,7 +49,7 @@ class ReinstateAgentsIn(RequestBody):
     """Which agents to reinstate."""
 
     agent_dids: Dids
-    reason: Annotated[str, Field(max_length=REASON_MAX), AfterValidator(plain)] | None = None
+    reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
     soft_reinstate: StrictBool = Field(
         default=False, description="Do not change workload identity and ledger account."
     )
@@ -66,7 +71,7 @@ class SuspendDeveloperIn(LazyModel):
 class ReinstateDeveloperIn(LazyModel):
     """Why a developer is reinstated."""
 
-    reason: Annotated[str, Field(max_length=REASON_MAX), AfterValidator(plain)] | None = None
+    reason: Annotated[str, Field(max_length=REASON_MAX)] | None = None
 
 
 class StoppedOut(LazyModel):
