@@ -14,6 +14,7 @@ from hansa.rooms import federation
 from hansa.rooms.operations import PIPELINES_OF_BUNDLE, PipelinesOfBundle
 from hansa.rooms.operations.bundles import delete_of
 from hansa_verify import RegistryKey, verify_bundle
+from tests.conversations.test_suspension import Enforcement
 from tests.conversations.test_versions import coder, registered, versions
 from tests.organizations import found
 from tests.pipelines import step
@@ -573,6 +574,19 @@ async def test_a_fork_of_an_organization_needs_room_in_it_also_when_several_come
     refused = next(answer for answer in answers if answer.status_code == 409)
     assert refused.json()["error"]["code"] == "LIMIT_REACHED"
     assert len((await organization.read(organization.owner, "/agents"))["items"]) == 2
+
+
+async def test_the_agent_of_a_suspended_developer_forks_nothing_also_where_it_is_active_itself(
+    registry, owner, agent
+):
+    bundle = await exported(owner, agent)
+    enforcement = Enforcement(registry, await registry.administrator("admin_enforcement"))
+    before = await number_of_agents(registry)
+    await enforcement.suspend_developer(owner)
+    await enforcement.reinstate(agent.did)
+    refused = await fork(agent, bundle["bundle_id"])
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "DEVELOPER_SUSPENDED")
+    assert await number_of_agents(registry) == before
 
 
 async def test_forks_count_in_the_quotas_of_children(agent, owner):
