@@ -5,6 +5,7 @@ from itertools import chain
 
 import pytest
 
+from hansa.foundation.values.money import parse_amount
 from hansa.rooms import auditor, ledger
 from hansa.rooms.exchange.descriptor import ROOM
 from hansa.rooms.exchange.launches.settling import settle_batch
@@ -238,8 +239,9 @@ async def test_a_listing_that_never_opened_has_failed_at_its_end(exchange: Marke
 
 
 async def test_an_agent_with_points_or_a_subscription_does_not_end(exchange: Market):
-    (agent,) = await buyers(exchange, 1)
-    listing = await exchange.launching()
+    owner = await exchange.registry.developer()
+    agent, listing = await owner.agent(), await exchange.launching()
+    book = ledger.Book.of(exchange.registry.settings)
     await exchange.buy(agent, listing, 10)
 
     async def ended():
@@ -248,6 +250,15 @@ async def test_an_agent_with_points_or_a_subscription_does_not_end(exchange: Mar
     assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
     await exchange.elapse(listing, 1)
     assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
+    asked = await exchange.registry.post("/account/request-deletion", headers=owner.headers)
+    blockers = {one["kind"]: one["amount"] for one in asked.json()["blockers"]}
+    assert (asked.status_code, blockers["points"]) == (409, "10")
+    await exchange.elapse(listing, 400)
+    assert (await exchange.read(listing))["status"] == "EXPIRED"
+    await exchange.registry.database.transaction(
+        lambda tx: ledger.apply(tx, [ledger.orders.destroy(agent.did, parse_amount("80"), agent.did)], book)
+    )
+    assert (await ended()).status_code == 200
 
 
 async def test_a_policy_judges_a_subscription_and_gets_back_what_is_not_spent(exchange: Market):

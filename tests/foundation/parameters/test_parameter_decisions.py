@@ -78,9 +78,7 @@ def test_a_value_of_another_form_is_refused(name: str, value: Any):
             parameters.diff_of({name: stated})
 
 
-@pytest.mark.parametrize(
-    "name", ["exchange_fee_bps", "teg_mint_max_avt", "peer_trust_mode", "governance", ""]
-)
+@pytest.mark.parametrize("name", ["teg_mint_max_avt", "peer_trust_mode", "governance", ""])
 def test_only_governed_settings_can_be_changed(name: str):
     with pytest.raises(parameters.ParameterUnknown):
         diff_of(name, "1", "2")

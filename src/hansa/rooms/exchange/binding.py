@@ -6,13 +6,14 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.rooms import organizations
+from hansa.rooms import agents, organizations
 
 from . import store
 from .errors import OrganizationListed
 from .launches import AgentHoldsPoints
 from .reading import HIDDEN
 
+REVOKED = "revoked"
 POINTS = "Sell, transfer or give up its points, or wait for the end of their term."
 
 
@@ -43,8 +44,16 @@ async def require_releasing(tx: Tx, organization_id: UUID) -> None:
 
 
 async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
-    bound = await store.binding(tx, list(agents_of_developer))
+    """Points of agents that have not ended: those of a revoked one stand."""
+    bound = await store.binding(tx, [did for did, status in agents_of_developer.items() if status != REVOKED])
     return [Blocker("points", did, str(points), POINTS) for did, points in bound.items()]
 
 
-ACCOUNT_END_OF_POINTS = AccountEnd(_blockers)
+async def _end(tx: Tx, developer_id: int) -> None:
+    """Raises: AgentHoldsPoints."""
+    owned = await agents.of_developer(tx, developer_id)
+    if await store.binding(tx, [agent.did for agent in owned if agent.status != REVOKED]):
+        raise AgentHoldsPoints
+
+
+ACCOUNT_END_OF_POINTS = AccountEnd(_blockers, _end)
