@@ -10,7 +10,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, units
-from hansa.rooms import agents
+from hansa.rooms import agents, commerce
 from hansa.rooms.commerce.payments import purchase, settlement_worker
 from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
 from hansa.rooms.ledger import Book
@@ -199,7 +199,9 @@ async def set_scene(stage: Stage, *steps: Step, budget: Minor = PLENTY) -> Scene
 
 
 async def clear(stage: Stage) -> None:
-    """End what is left of a scene: an agent has ten runs at once, and twenty pipelines."""
+    """End what is left of a scene: an agent has ten runs at once, twenty pipelines, and so many open tokens."""
+    book = Book.of(stage.registry.settings)
+    await stage.do(lambda tx: commerce.release_all(tx, stage.buyer.did, book))
     left = (
         "UPDATE pipelines_run SET status = 'cancelled', ended_at = now() WHERE ended_at IS NULL RETURNING id"
     )

@@ -13,7 +13,7 @@ from hansa.foundation.values.money import units
 from hansa.rooms import agents, commerce, people
 from hansa.rooms.commerce.payments import purchase
 from hansa.rooms.commerce.payments.service_call import Outcome, ServiceAnswer
-from hansa.rooms.ledger import Book
+from hansa.rooms.ledger import Book, grant
 from hansa.rooms.people.oauth.ending import end_grant
 from hansa.rooms.pipelines import machine, running
 from hansa.rooms.pipelines import run_store as runs
@@ -52,6 +52,11 @@ async def stage(
         await registry.developer()
         developer = await registry.developer()
         buyer = await developer.agent()
+        # Payments that are made are not given back.
+        rich = Book.of(registry.settings)
+        await registry.database.transaction(
+            lambda tx: grant(tx, payee=buyer.did, amount=units(10_000), ref="for plays", book=rich)
+        )
         address = {
             "url": "https://seller.example.com/a2a",
             "protocolBinding": "JSONRPC",
