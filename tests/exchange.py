@@ -54,9 +54,9 @@ def terms(**more: Any) -> dict[str, Any]:
     }
 
 
-async def insert(tx: Any, organization_id: str, status: str) -> str:
+async def insert(tx: Any, organization_id: str, status: str, ref: str | None = None) -> str:
     """The reference of a listing of the organization that is written in this status, with 1,000 points at 0.000001 units."""
-    ref: str = terms()["ref"]
+    ref = ref or str(terms()["ref"])
     is_hidden, is_launched = status in {"DRAFT", "REVIEW"}, status in {"TRADING", "HALTED"}
     is_ahead = is_hidden or status == "APPROVED"
     await tx.execute(_INSERT, ref, organization_id, status, is_ahead, is_launched, is_hidden)

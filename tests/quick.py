@@ -23,7 +23,7 @@ CONVERSATIONS = {
     "catalogue": "test_discovery.py",
     "commerce": "test_payment_settlement.py",
     "enforcement": "test_suspension.py",
-    "exchange": "test_launches.py",
+    "exchange": "test_orders.py",
     "federation": "test_peers.py",
     "governance": "test_governance.py",
     "journal": "test_own_events.py",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tests.hostile.well_formed import Stage
 
 _numbers = count(1)
+TRADED = "STAGED"
 
 # One that has ended: the organization then has no live listing.
 _END = """
@@ -36,9 +37,9 @@ async def _own(stage: "Stage") -> str:
     return str(known)
 
 
-async def _listed(stage: "Stage", organization_id: str, status: str) -> str:
+async def _listed(stage: "Stage", organization_id: str, status: str, ref: str | None = None) -> str:
     """The reference of a new listing of the organization in this status."""
-    return await stage.registry.database.transaction(lambda tx: insert(tx, organization_id, status))
+    return await stage.registry.database.transaction(lambda tx: insert(tx, organization_id, status, ref))
 
 
 def _own_in(status: str, act: str = "") -> Callable[["Stage"], Awaitable[str]]:
@@ -73,6 +74,31 @@ async def _subscribe(stage: "Stage") -> None:
     assert made.status_code == 201, made.text
 
 
+async def _list_traded(stage: "Stage") -> None:
+    """Let the listing TRADED be there."""
+    known = await stage.registry.database.read(
+        lambda tx: tx.fetchval("SELECT true FROM exchange_listing WHERE ref = $1", TRADED)
+    )
+    if known is None:
+        other = await found(stage.registry, visibility="public")
+        await _listed(stage, other.created["id"], "TRADING", TRADED)
+
+
+async def _order(stage: "Stage") -> str:
+    """The id of an open order of the staged agent."""
+    made = await stage.registry.post(
+        "/agora/orders", json=await _body_of_order(stage), headers=stage.agent.headers
+    )
+    assert made.status_code == 201, made.text
+    return str(made.json()["order_id"])
+
+
+async def _body_of_order(stage: "Stage") -> dict[str, Any]:
+    other = await found(stage.registry, visibility="public")
+    ref = await _listed(stage, other.created["id"], "TRADING")
+    return {"listing": ref, "side": "buy", "qty": 1, "order_type": "limit", "price": "0.000001"}
+
+
 async def _body_of_listing(stage: "Stage") -> dict[str, Any]:
     return {"organization_id": await _own(stage), "terms": terms()}
 
@@ -95,6 +121,11 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "admin/agora/listings/{ref}/delist": _of_others_in("APPROVED", "/delist"),
     "admin/agora/listings/{ref}/halt": _of_others_in("TRADING", "/halt"),
     "admin/agora/listings/{ref}/resume": _of_others_in("HALTED", "/resume"),
+    **{
+        f"agora/listings/{{ref}}/{what}": _of_others_in("TRADING", f"/{what}")
+        for what in ("book", "trades", "candles", "holders")
+    },
+    "agora/orders/{order_id}": _order,
     "agora/listings/{ref}/launch/buy": _of_others_in("LAUNCHING", "/launch/buy"),
     "agora/listings/{ref}/submit": _own_in("DRAFT", "/submit"),
     "agora/listings/{ref}/withdraw": _own_in("REVIEW", "/withdraw"),
@@ -105,6 +136,7 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
 BEFORE: dict[str, Callable[["Stage"], Awaitable[None]]] = {
     "GET /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
     "DELETE /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
+    "DELETE /api/v1/agora/orders": _list_traded,
 }
 
 BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
@@ -113,6 +145,7 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
         for act in ("approve", "reject", "delist", "halt", "resume")
     },
     "POST /api/v1/agora/listings": _body_of_listing,
+    "POST /api/v1/agora/orders": _body_of_order,
     "PATCH /api/v1/agora/listings/{ref}": _body_of_changes,
     "POST /api/v1/agora/listings/{ref}/launch/buy": _body_of_subscription,
 }

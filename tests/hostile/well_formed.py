@@ -780,6 +780,7 @@ _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /verify-email": lambda stage: {"token": stage.verification_token},
     "GET /api/v1/contracts/{contract_id}/federated": lambda _: {"contractor_registry": "elsewhere.example"},
     "GET /api/v1/discover": lambda stage: {"query": "translator"},
+    "DELETE /api/v1/agora/orders": lambda _: {"listing": exchange_requests.TRADED},
     "GET /api/v1/teg/fx/rate": lambda stage: {"to": "BOB"},
     "GET /api/v1/teg/fx/pool": lambda stage: {"to": "BOB"},
     "GET /api/v1/agent-cards/by-hri": lambda stage: {"hri": stage.card_name},

@@ -77,6 +77,7 @@ _.as_of_event_seq
 _.ask_above
 _.asked
 _.asked_at
+_.asks
 _.assertion_method
 _.asset
 _.at
@@ -117,10 +118,12 @@ _.basis
 _.bayesian_discount
 _.bearer_methods_supported
 _.bearing_encirclement
+_.because
 _.before
 _.beta_invite_required
 _.bid_count
 _.bid_id
+_.bids
 _.bids_until
 _.blockers
 _.blocks
@@ -149,12 +152,16 @@ _.bundle_sha256
 _.burn_ref
 _.burned
 _.burning
+_.buyer
+_.buyer_is_insider
 _.by
 _.bytes
 _.called
 _.caller
 _.caller_did
 _.caller_status
+_.cancelled
+_.candles
 _.capabilities
 _.capture_amount
 _.capture_by
@@ -194,7 +201,10 @@ _.client_host
 _.client_id
 _.client_id_metadata_document_supported
 _.client_name
+_.client_order_id
 _.client_secret
+_.close
+_.closed
 _.closed_at
 _.closes_at
 _.code
@@ -231,6 +241,7 @@ _.controller
 _.copies
 _.cosigned_at
 _.cosigned_with
+_.cost
 _.count
 _.counted_fee
 _.counterparties
@@ -389,6 +400,7 @@ _.fees_foreign
 _.fees_own
 _.fetched_at
 _.field
+_.fills
 _.filter
 _.findings
 _.first_agent
@@ -435,12 +447,15 @@ _.head_id
 _.head_ts
 _.held
 _.hidden
+_.high
 _.history
 _.hold_id
 _.hold_release_at
 _.holder_agent_did
 _.holder_did
+_.holders
 _.holding_frame
+_.holdings
 _.holds
 _.home
 _.home_frame
@@ -468,6 +483,7 @@ _.informations
 _.initial_funding_status
 _.initiator
 _.input
+_.insider
 _.insider_points
 _.instance
 _.intent
@@ -581,6 +597,7 @@ _.log_metadata
 _.log_position
 _.logo_url
 _.logs
+_.low
 _.lsn
 _.mark
 _.marks
@@ -643,6 +660,7 @@ _.nodes
 _.nonce
 _.note
 _.notified_at
+_.notional
 _.number
 _.offer
 _.offers
@@ -661,6 +679,9 @@ _.operations
 _.operator
 _.order_by
 _.order_id
+_.order_seq
+_.order_type
+_.orders
 _.organization
 _.organization_id
 _.origin
@@ -731,6 +752,7 @@ _.pools
 _.position
 _.position_id
 _.positions
+_.post_only
 _.prefix
 _.prev_hash
 _.previous_status
@@ -823,6 +845,7 @@ _.releases
 _.remaining
 _.remotes
 _.removing
+_.replaces
 _.repository
 _.representative_queries
 _.reputation
@@ -910,8 +933,11 @@ _.secrets_to_rotate
 _.security
 _.security_definitions
 _.self
+_.seller
+_.seller_is_insider
 _.sender_agent_id
 _.sender_did
+_.seq
 _.sequence
 _.sequences
 _.series
@@ -934,6 +960,7 @@ _.settlement_currency
 _.settlement_id
 _.settlement_tx_id
 _.sha256
+_.side
 _.signature
 _.signatures
 _.signed_at
@@ -1014,10 +1041,12 @@ _.svid_pem
 _.svids
 _.swaps
 _.swaps_aborted
+_.t
 _.tables
 _.tag
 _.tags
 _.taken_at
+_.taker_side
 _.target
 _.target_agent_did
 _.task_id
@@ -1035,6 +1064,7 @@ _.tick
 _.ticket
 _.tier
 _.tiers
+_.time_in_force
 _.time_range
 _.timeout_seconds
 _.timestamp
@@ -1080,6 +1110,8 @@ _.total_voters
 _.totals
 _.totp_code
 _.trace_id
+_.trade_id
+_.trades
 _.transaction
 _.transaction_id
 _.transactions

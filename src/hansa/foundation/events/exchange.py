@@ -1,8 +1,8 @@
-"""Facts of the exchange of points. All are public and always recorded. Prices are decimal strings, quantities whole points."""
+"""Facts of the exchange of points. All are always recorded, and public but for those of orders. Prices are decimal strings, quantities whole points."""
 
 from typing import ClassVar
 
-from hansa.foundation.events.base import Event
+from hansa.foundation.events.base import AgentEvent, Event
 
 
 class ListingEvent(Event, frozen=True):
@@ -55,3 +55,59 @@ class ListingDelisted(ListingEvent, frozen=True):
 
 class ListingExpired(ListingEvent, frozen=True):
     """The term of a listing has ended: its points are void."""
+
+
+class TradeExecuted(ListingEvent, frozen=True):
+    """Points were traded: `seq` is the number of the trade at its listing, `fee` the part of the amount that the seller paid."""
+
+    trade_id: str
+    seq: int
+    price: str
+    qty: int
+    taker_side: str
+    buyer: str
+    seller: str
+    fee: str
+    tx_id: int
+
+
+class PointsMoved(ListingEvent, frozen=True, rename={"from_": "from"}):
+    """Points went from one agent to another, for the reason `cause`."""
+
+    seq: int
+    cause: str
+    from_: str
+    to: str
+    qty: int
+
+
+class _OrderEvent(AgentEvent, frozen=True):
+    """A fact about an order. Its agent alone reads it."""
+
+    aggregate_type: ClassVar[str] = "order"
+    is_always_recorded: ClassVar[bool] = True
+    is_private: ClassVar[bool] = True
+
+    order_id: str
+    ref: str
+    seq: int
+
+
+class OrderPlaced(_OrderEvent, frozen=True):
+    """An order as it came: `seq` is its number. `owner` is the owner of the agent, `replaces` the number of the order that it replaced."""
+
+    owner: str
+    side: str
+    qty: int
+    price: str | None
+    time_in_force: str
+    post_only: bool
+    replaces: int | None
+
+
+class OrderEnded(_OrderEvent, frozen=True):
+    """An order ended, with this quantity not filled: `seq` is the number of the command or trade that ended it, `order_seq` its own."""
+
+    order_seq: int
+    remaining: int
+    because: str

@@ -31,7 +31,7 @@ class Routes(msgspec.Struct, frozen=True):
 
 
 BlockerKind: TypeAlias = Literal[
-    "balance", "stake", "bond", "contracts", "disputes", "points", "organization"
+    "balance", "stake", "bond", "contracts", "disputes", "orders", "points", "organization"
 ]
 
 

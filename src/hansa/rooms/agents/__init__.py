@@ -174,6 +174,7 @@ from hansa.rooms.agents.status import (
     reinstate,
     retire,
     revoke,
+    share_active,
     statuses_of,
     suspend,
 )
@@ -377,6 +378,7 @@ __all__ = [
     "rotate_secret",
     "secrets_seen_by",
     "seen_with",
+    "share_active",
     "sign_in",
     "statuses_of",
     "suspend",

@@ -171,6 +171,14 @@ async def lock_status(tx: Tx, did: str) -> str | None:
     return await store.lock_status(tx, did)
 
 
+async def share_active(tx: Tx, did: str) -> None:
+    """Keep an active agent active until the transaction ends; acts of it that do the same do not wait for each other.
+
+    Raises: AgentSuspended, AgentRevoked.
+    """
+    rules.require_active(await store.share_status(tx, did) or "revoked")
+
+
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     """The statuses of those of the DIDs that are agents of this registry, which do not change before the transaction ends."""
     return await store.lock_statuses(tx, dids)

@@ -334,6 +334,12 @@ async def lock_status(tx: Tx, did: str) -> str | None:
     return status
 
 
+async def share_status(tx: Tx, did: str) -> str | None:
+    """The agent's status, which others may read meanwhile and nobody changes until the transaction ends; None for an unknown DID."""
+    status: str | None = await tx.fetchval("SELECT status FROM agents_agent WHERE did = $1 FOR SHARE", did)
+    return status
+
+
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     """The statuses of those agents that there are, locked in the order of their DIDs until the transaction ends."""
     rows = await tx.fetch(

@@ -1,4 +1,4 @@
-"""Points and subscriptions bind their agent, and a listing its organization, until they end."""
+"""Points, subscriptions and orders bind their agent, and a listing its organization, until they end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,19 +6,23 @@ from uuid import UUID
 
 from hansa.foundation.plumbing.room import AccountEnd, Blocker
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import agents, organizations
 
 from . import store
 from .errors import OrganizationListed
 from .launches import AgentHoldsPoints
 from .reading import HIDDEN
+from .trading import count_orders, require_no_orders
 
 REVOKED = "revoked"
+ORDERS = "Cancel its orders."
 POINTS = "Sell, transfer or give up its points, or wait for the end of their term."
 
 
 async def require_unbound(tx: Tx, did: str) -> None:
-    """Require that neither points nor a subscription bind the agent, which the caller has locked. Raises: AgentHoldsPoints."""
+    """Require that no points, subscription or order bind the agent, which the caller has locked. Raises: AgentHasOrders, AgentHoldsPoints."""
+    await require_no_orders(tx, [did])
     if did in await store.binding(tx, [did]):
         raise AgentHoldsPoints
 
@@ -44,15 +48,22 @@ async def require_releasing(tx: Tx, organization_id: UUID) -> None:
 
 
 async def _blockers(tx: Tx, agents_of_developer: Mapping[str, str]) -> list[Blocker]:
-    """Points of agents that have not ended: those of a revoked one stand."""
-    bound = await store.binding(tx, [did for did, status in agents_of_developer.items() if status != REVOKED])
-    return [Blocker("points", did, str(points), POINTS) for did, points in bound.items()]
+    """Points and orders of agents that have not ended: points of a revoked one stand, its orders end."""
+    dids = [did for did, status in agents_of_developer.items() if status != REVOKED]
+    bound, orders = await read_together(
+        tx, lambda tx: store.binding(tx, dids), lambda tx: count_orders(tx, dids)
+    )
+    return [Blocker("points", did, str(points), POINTS) for did, points in bound.items()] + [
+        Blocker("orders", did, str(count), ORDERS) for did, count in orders.items()
+    ]
 
 
 async def _end(tx: Tx, developer_id: int) -> None:
-    """Raises: AgentHoldsPoints."""
+    """Raises: AgentHasOrders, AgentHoldsPoints."""
     owned = await agents.of_developer(tx, developer_id)
-    if await store.binding(tx, [agent.did for agent in owned if agent.status != REVOKED]):
+    dids = [agent.did for agent in owned if agent.status != REVOKED]
+    await require_no_orders(tx, dids)
+    if await store.binding(tx, dids):
         raise AgentHoldsPoints
 
 

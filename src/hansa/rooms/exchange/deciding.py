@@ -18,6 +18,7 @@ from .errors import ListingUnknown
 from .launches import OPENING, end_launch
 from .reading import shown
 from .records import Decision, Listing, ShownListing
+from .trading import ENDED
 
 
 class _Act(msgspec.Struct, frozen=True):
@@ -88,7 +89,7 @@ async def resume(tx: Tx, administrator: Developer, ref: str, reason: str) -> Sho
 
 
 async def delist(tx: Tx, administrator: Developer, ref: str, reason: str) -> ShownListing:
-    """End the trade of a listing for good, or its launch before it closes, whose subscriptions are freed. Holders keep their points.
+    """End the trade of a listing for good, or its launch before it closes. Orders end, subscriptions are freed, holders keep their points.
 
     Raises: ListingUnknown, ListingState.
     """
@@ -98,6 +99,7 @@ async def delist(tx: Tx, administrator: Developer, ref: str, reason: str) -> Sho
     states = ("APPROVED", "LAUNCHING", "TRADING", "HALTED")
     delisted = await _moved(tx, ref, states, "DELISTED", _Act("delist", administrator, reason))
     await journal.append(tx, ListingDelisted(ref, delisted.treasury_did, reason))
+    await enqueue(tx, ENDED, ref)
     return await shown(tx, delisted)
 
 

@@ -16,12 +16,29 @@ from .launches import (
 )
 from .launches import router as launches_router
 from .routes import router
+from .trading import ORDER_EXPIRY, ORDERS_FOLLOW, ORDERS_OF_ENDED, ORDERS_OF_STOPPED, market_router
+from .trading import router as orders_router
 
 ROOM = Room(
     name="exchange",
-    routes=(Routes(1997, launches_router), Routes(1998, router), Routes(1999, admin_router)),
-    reactors=(SUBSCRIPTIONS_FOLLOW,),
-    jobs=(OPEN_LAUNCHES, CLOSE_LAUNCHES, SETTLE_LAUNCHES, CANCEL_SUBSCRIPTIONS, EXPIRE_LISTINGS),
+    routes=(
+        Routes(1993, orders_router),
+        Routes(1994, market_router),
+        Routes(1997, launches_router),
+        Routes(1998, router),
+        Routes(1999, admin_router),
+    ),
+    reactors=(SUBSCRIPTIONS_FOLLOW, ORDERS_FOLLOW),
+    jobs=(
+        OPEN_LAUNCHES,
+        CLOSE_LAUNCHES,
+        SETTLE_LAUNCHES,
+        CANCEL_SUBSCRIPTIONS,
+        EXPIRE_LISTINGS,
+        ORDER_EXPIRY,
+        ORDERS_OF_STOPPED,
+        ORDERS_OF_ENDED,
+    ),
     settings=frozenset({"exchange_enabled", "exchange_fee_bps", "settlement_currency"}),
     account_end=ACCOUNT_END_OF_POINTS,
     fills=(

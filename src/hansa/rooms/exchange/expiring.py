@@ -1,12 +1,13 @@
-"""The term of a listing ends: its points are void from that commit on."""
+"""The term of a listing ends: its points are void from that commit on, and its orders end."""
 
 from hansa.foundation.events import ListingExpired
-from hansa.foundation.plumbing.jobs import Job, PutOff, Retries, TransactionalKind
+from hansa.foundation.plumbing.jobs import Job, PutOff, Retries, TransactionalKind, enqueue
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import journal
 
 from . import store
+from .trading import ENDED
 
 EXPIRY = "exchange: expire listings"
 
@@ -17,6 +18,7 @@ async def _expire(tx: Tx, _: Runtime, job: Job) -> None:
     if listing.ends_at is None or listing.ends_at > listing.now:
         raise PutOff("The term of the listing has yet to end.")
     if await store.move(tx, listing.ref, ("TRADING", "HALTED"), "EXPIRED") is not None:
+        await enqueue(tx, ENDED, listing.ref)
         await journal.append(tx, ListingExpired(listing.ref, listing.treasury_did))
     elif listing.status == "LAUNCHING":
         raise PutOff("The launch of the listing has yet to be settled.")

@@ -13,6 +13,8 @@ PARTIES = (
     "to",
     "collector",
     "caller",
+    "buyer",
+    "seller",
     "payee",
     "contractor_did",
     "provider_did",

@@ -10,6 +10,7 @@ from hansa.rooms.ledger.accounts import (
     balance_of,
     balances_of,
     circulating,
+    is_active,
     newest_transaction,
     open_account,
     open_leg,
@@ -56,7 +57,7 @@ from hansa.rooms.ledger.crossings import (
     transactions_out,
 )
 from hansa.rooms.ledger.descriptor import ROOM
-from hansa.rooms.ledger.engine import Result, apply, refusals_of
+from hansa.rooms.ledger.engine import Result, apply, apply_in_order, refusals_of
 from hansa.rooms.ledger.errors import (
     AccountSuspended,
     AccountUnknown,
@@ -231,6 +232,7 @@ __all__ = [
     "Wallet",
     "active_stake",
     "apply",
+    "apply_in_order",
     "as_csv",
     "awaits_crossing",
     "balance_of",
@@ -259,6 +261,7 @@ __all__ = [
     "grant_by_administrator",
     "highest_fee",
     "initialize_ledger",
+    "is_active",
     "is_of_receipts",
     "issue",
     "issue_by_administrator",

@@ -20,6 +20,7 @@ __all__ = [
     "balance_of",
     "balances_of",
     "circulating",
+    "is_active",
     "newest_transaction",
     "open_account",
     "open_leg",
@@ -60,6 +61,11 @@ async def balances_of(tx: Tx, dids: Sequence[str]) -> dict[str, Balance]:
     """Balances of several accounts, by DID; an unknown DID is absent."""
     found = await store.buckets_of_each(tx, dids)
     return {did: Balance(did, *buckets) for did, buckets in found.items()}
+
+
+async def is_active(tx: Tx, did: str) -> bool:
+    """Return whether an account is there and not suspended."""
+    return await store.is_active(tx, did)
 
 
 async def circulating(tx: Tx) -> tuple[Minor, int]:

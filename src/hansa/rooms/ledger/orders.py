@@ -254,6 +254,12 @@ def sale(
     return Order(None, payee, amount, more=terms)
 
 
+def purchase(buyer: str, seller: str, amount: Minor, fee: Minor) -> Order:
+    """From a buyer of points to their seller at once, who pays the fee of the amount."""
+    terms = Terms(tx_type="trade", fee="inside", fixed_fee=fee, paced="held")
+    return Order(buyer, seller, amount, more=terms)
+
+
 def slash(hold_id: int, amount: Minor, ref: str) -> Order:
     """A part of a hold ceases to be, with its part of the held fee; `ref` is used once."""
     terms = Terms(tx_type="destroy", active=NOBODY, ref=ref, capture=Capture(hold_id, destroyed=True))

@@ -216,5 +216,13 @@ async def reinstate_accounts(tx: Tx, dids: Sequence[str]) -> set[str]:
     return await _set_status(tx, dids, "active")
 
 
+async def is_active(tx: Tx, did: str) -> bool:
+    """Return whether an account is there and active."""
+    found: bool = await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM ledger_account WHERE did = $1 AND unit = '' AND status = 'active')", did
+    )
+    return found
+
+
 async def _set_status(tx: Tx, dids: Sequence[str], status: str) -> set[str]:
     return {row["did"] for row in await tx.fetch(_SET_STATUS, list(dids), status)}

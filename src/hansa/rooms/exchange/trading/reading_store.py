@@ -1,0 +1,219 @@
+"""The SQL that reads orders and trades; nothing here locks."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.values.money import Minor
+
+from .records import Order, OrderStatus, Trade
+
+_COLUMNS = ", ".join(f"o.{name}" for name in Order.__struct_fields__)
+_TRADE = ", ".join(f"t.{name}" for name in Trade.__struct_fields__)
+
+_OWN = f"SELECT {_COLUMNS} FROM exchange_order o WHERE o.id = $1 AND o.agent_did = $2"  # noqa: S608
+
+_WITH_STATUS: Mapping[OrderStatus, str] = {
+    "open": "o.ended_at IS NULL AND o.remaining = o.qty",
+    "partially_filled": "o.ended_at IS NULL AND o.remaining < o.qty",
+    "filled": "o.ended_because = 'filled'",
+    "expired": "o.ended_because = 'expired'",
+    "cancelled": "o.ended_because NOT IN ('filled', 'expired')",
+}
+_OWN_PAGE = f"""
+SELECT {_COLUMNS} FROM exchange_order o
+WHERE o.agent_did = $1 AND ($2::text IS NULL OR o.ref = $2) AND {{status}}
+  AND ($3::uuid IS NULL OR (o.created_at, o.id) < (SELECT a.created_at, a.id FROM exchange_order a
+    WHERE a.id = $3 AND a.agent_did = $1))
+ORDER BY o.created_at DESC, o.id DESC LIMIT $4
+"""  # noqa: S608
+
+_TRADES_OF = f"""
+SELECT {_TRADE} FROM unnest($1::text[], $2::bigint[]) w (ref, seq)
+CROSS JOIN LATERAL (
+  SELECT * FROM exchange_trade WHERE ref = w.ref AND taker_seq = w.seq
+  UNION ALL SELECT * FROM exchange_trade WHERE ref = w.ref AND maker_seq = w.seq
+) t ORDER BY t.ref, t.seq
+"""  # noqa: S608
+
+_LEVELS = """
+SELECT price, sum(remaining)::bigint AS qty, count(*) AS orders FROM exchange_order
+WHERE ref = $1 AND side = $2 AND ended_at IS NULL GROUP BY price ORDER BY {order} LIMIT $3
+"""
+
+_SEQ = "SELECT seq, clock_timestamp() AS as_of FROM exchange_listing WHERE ref = $1"
+
+_TRADES = f"""
+SELECT {_TRADE}, buyer_is.related IS TRUE AS is_buyer_insider, seller_is.related IS TRUE AS is_seller_insider
+FROM (SELECT * FROM exchange_trade WHERE ref = $1 ORDER BY seq DESC LIMIT $2) t
+JOIN exchange_listing l ON l.ref = t.ref
+LEFT JOIN LATERAL agents_related(t.buyer, l.treasury_did) buyer_is ON true
+LEFT JOIN LATERAL agents_related(t.seller, l.treasury_did) seller_is ON true
+ORDER BY t.seq DESC
+"""  # noqa: S608
+
+# Candles begin at multiples of their length from a Monday, in UTC. The first of the newest `limit` may begin before `since`.
+_CANDLES = """
+SELECT * FROM (
+  SELECT date_bin($2, t.recorded_at, '1970-01-05T00:00:00Z') AS t, (array_agg(t.price ORDER BY t.seq))[1] AS open,
+    max(t.price) AS high, min(t.price) AS low, (array_agg(t.price ORDER BY t.seq DESC))[1] AS close,
+    sum(t.qty)::bigint AS volume, sum(t.price::numeric * t.qty) AS notional, count(*) AS trades,
+    date_bin($2, t.recorded_at, '1970-01-05T00:00:00Z') + $2 <= clock_timestamp() AS is_closed
+  FROM exchange_trade t WHERE t.ref = $1 AND ($3::timestamptz IS NULL
+    OR t.recorded_at >= date_bin($2, $3, '1970-01-05T00:00:00Z'))
+  GROUP BY 1 ORDER BY 1 DESC LIMIT $4
+) c ORDER BY c.t
+"""
+
+_HOLDERS = """
+SELECT h.agent_did, h.qty, r.related IS TRUE AS is_insider FROM (
+  SELECT * FROM exchange_holding WHERE ref = $1 AND qty > 0 ORDER BY qty DESC, agent_did LIMIT $2 OFFSET $3
+) h
+JOIN exchange_listing l ON l.ref = h.ref
+LEFT JOIN LATERAL agents_related(h.agent_did, l.treasury_did) r ON true
+ORDER BY h.qty DESC, h.agent_did
+"""
+_COUNT_HOLDERS = "SELECT count(*) FROM exchange_holding WHERE ref = $1 AND qty > 0"
+
+_PORTFOLIO = """
+SELECT h.ref, h.qty, h.locked, h.cost, l.last_price FROM exchange_holding h JOIN exchange_listing l ON l.ref = h.ref
+WHERE h.agent_did = $1 AND h.qty > 0 ORDER BY h.ref
+"""
+_ESCROW = """
+SELECT coalesce(sum(held), 0)::bigint FROM (
+  SELECT remaining::numeric * price AS held FROM exchange_order
+  WHERE agent_did = $1 AND ended_at IS NULL AND side = 'buy'
+  UNION ALL SELECT s.qty::numeric * l.price FROM exchange_subscription s JOIN exchange_listing l ON l.ref = s.ref
+  WHERE s.agent_did = $1 AND s.settled_at IS NULL
+) holds
+"""
+
+
+class Level(msgspec.Struct, frozen=True):
+    """Price of a book with the points and the orders at it."""
+
+    price: Minor
+    qty: int
+    orders: int
+
+
+class Depth(msgspec.Struct, frozen=True):
+    """The best levels of a book, with the number and the time of the reading."""
+
+    bids: list[Level]
+    asks: list[Level]
+    seq: int
+    as_of: datetime
+
+
+class PublicTrade(msgspec.Struct, frozen=True):
+    """A trade, and which of its parties are related to the organization."""
+
+    trade: Trade
+    is_buyer_insider: bool
+    is_seller_insider: bool
+
+
+class Candle(msgspec.Struct, frozen=True):
+    """The trades of one span of time."""
+
+    t: datetime
+    open: Minor
+    high: Minor
+    low: Minor
+    close: Minor
+    volume: int
+    notional: int
+    trades: int
+    is_closed: bool
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """An agent with points, and whether it is related to the organization."""
+
+    agent_did: str
+    qty: int
+    is_insider: bool
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Points of an agent at one listing."""
+
+    ref: str
+    qty: int
+    locked: int
+    cost: Minor
+    last_price: Minor
+
+
+async def own(tx: Tx, agent_did: str, order_id: UUID) -> Order | None:
+    """One order of an agent."""
+    row = await tx.fetchrow(_OWN, order_id, agent_did)
+    return None if row is None else Order(**row)
+
+
+async def own_page(
+    tx: Tx,
+    agent_did: str,
+    *,
+    ref: str | None,
+    status: OrderStatus | None,
+    after: UUID | None,
+    limit: int,
+) -> list[Order]:
+    """Orders of an agent, newest first, those after this one."""
+    query = _OWN_PAGE.format(status="true" if status is None else _WITH_STATUS[status])
+    return [Order(**row) for row in await tx.fetch(query, agent_did, ref, after, limit)]
+
+
+async def trades_of(tx: Tx, orders: Sequence[Order]) -> list[Trade]:
+    """The trades of these orders, oldest first."""
+    if not orders:
+        return []
+    refs, seqs = [order.ref for order in orders], [order.seq for order in orders]
+    return [Trade(**row) for row in await tx.fetch(_TRADES_OF, refs, seqs)]
+
+
+async def depth(tx: Tx, ref: str, levels: int) -> Depth:
+    """The best levels of both sides of a listing that there is."""
+    row = await tx.fetchrow(_SEQ, ref)
+    assert row is not None
+    bids = await tx.fetch(_LEVELS.format(order="price DESC"), ref, "buy", levels)
+    asks = await tx.fetch(_LEVELS.format(order="price"), ref, "sell", levels)
+    return Depth([Level(**one) for one in bids], [Level(**one) for one in asks], row["seq"], row["as_of"])
+
+
+async def newest_trades(tx: Tx, ref: str, most: int) -> list[PublicTrade]:
+    """The newest trades of a listing, the newest first."""
+    found = []
+    for row in await tx.fetch(_TRADES, ref, most):
+        members = dict(row)
+        insiders = (members.pop("is_buyer_insider"), members.pop("is_seller_insider"))
+        found.append(PublicTrade(Trade(**members), *insiders))
+    return found
+
+
+async def candles(tx: Tx, ref: str, span: timedelta, since: datetime | None, most: int) -> list[Candle]:
+    """The newest candles of a listing, the oldest of them first."""
+    rows = await tx.fetch(_CANDLES, ref, span, since, most)
+    return [Candle(**{**row, "notional": int(row["notional"])}) for row in rows]
+
+
+async def holders(tx: Tx, ref: str, limit: int, offset: int) -> tuple[list[Holder], int]:
+    """Agents with points of a listing, those with the most first, and how many there are."""
+    rows = await tx.fetch(_HOLDERS, ref, limit, offset)
+    total: int = await tx.fetchval(_COUNT_HOLDERS, ref)
+    return [Holder(**row) for row in rows], total
+
+
+async def holdings_of(tx: Tx, agent_did: str) -> list[Held]:
+    """The points of an agent, by listing."""
+    return [Held(**row) for row in await tx.fetch(_PORTFOLIO, agent_did)]
+
+
+async def escrow_of(tx: Tx, agent_did: str) -> Minor:
+    """The units that the open buys and the subscriptions of an agent hold."""
+    return Minor(await tx.fetchval(_ESCROW, agent_did))

@@ -1,0 +1,67 @@
+"""Events of orders and trades. Orders are private; trades and the points that they move are public."""
+
+from collections.abc import Iterator, Sequence
+
+from hansa.foundation.events import Event, OrderEnded, OrderPlaced, PointsMoved, TradeExecuted
+from hansa.foundation.values.money import format_amount
+from hansa.rooms.exchange.matching import Ended
+from hansa.rooms.exchange.records import Listing
+
+from .records import Order, Trade
+
+
+def order_placed(order: Order, replaces: int | None) -> OrderPlaced:
+    """The order as it came, so that a replay of the journal decides it again."""
+    return OrderPlaced(
+        order.agent_did,
+        order_id=str(order.id),
+        ref=order.ref,
+        seq=order.seq,
+        owner=order.owner,
+        side=order.side,
+        qty=order.qty,
+        price=None if order.price is None else format_amount(order.price),
+        time_in_force=order.time_in_force,
+        post_only=order.post_only,
+        replaces=replaces,
+    )
+
+
+def order_ended(order: Order, ended: Ended) -> OrderEnded:
+    """The end of an order, under the number of the command or the trade that ended it."""
+    return OrderEnded(
+        order.agent_did,
+        order_id=str(order.id),
+        ref=order.ref,
+        seq=ended.seq,
+        order_seq=order.seq,
+        remaining=ended.remaining,
+        because=ended.because,
+    )
+
+
+def trades_executed(listing: Listing, trades: Sequence[Trade]) -> Iterator[Event]:
+    """Each trade, and the points that it moved."""
+    for trade in trades:
+        yield TradeExecuted(
+            listing.ref,
+            listing.treasury_did,
+            trade_id=trade.id,
+            seq=trade.seq,
+            price=format_amount(trade.price),
+            qty=trade.qty,
+            taker_side=trade.taker_side,
+            buyer=trade.buyer,
+            seller=trade.seller,
+            fee=format_amount(trade.fee),
+            tx_id=trade.tx_id,
+        )
+        yield PointsMoved(
+            listing.ref,
+            listing.treasury_did,
+            seq=trade.seq,
+            cause="trade",
+            from_=trade.seller,
+            to=trade.buyer,
+            qty=trade.qty,
+        )
