@@ -178,3 +178,30 @@ async def test_a_repeated_request_under_one_key_is_carried_out_once(registry):
     assert answers[0].json() == answers[1].json()
     other = await registry.post("/organizations", json={**body, "name": "Other"}, headers=headers)
     assert code(other) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+ACTING = "Red \u202e team"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PATCH", "", {"name": ACTING}),
+        ("PATCH", "", {"description": "At \u001b[2J ten."}),
+        ("POST", "/treasury/budgets", {"name": ACTING, "amount": "1", "period": "once", "agent_did": "did:x:1"}),
+        ("POST", "/treasury/requests", {"kind": "payment", "receiver_did": "did:x:1", "amount": "1", "note": ACTING}),
+        ("POST", "/work-orders", {"title": ACTING, "spec": "S", "acceptance_criteria": "C", "amount": "1", "submit_days": 1,
+                                  "review_days": 1, "bids_until": "2100-01-01T00:00:00Z"}),
+    ],
+    ids=["name", "description", "budget", "note", "work"],
+)  # fmt: skip
+async def test_texts_of_an_organization_have_no_characters_that_act(guild, method, path, body):
+    refused = await guild.send(guild.owner, method, path, json=body)
+    assert (refused.status_code, "control characters" in refused.text) == (422, True), refused.text
+    assert (await guild.read(guild.owner))["name"] == guild.created["name"]
+
+
+async def test_texts_of_an_organization_are_trimmed(guild):
+    await guild.send(guild.owner, "PATCH", json={"name": "  Cafe\u0301 ", "description": " Translates.\n"})
+    shown = await guild.read(guild.owner)
+    assert (shown["name"], shown["description"]) == ("Caf\u00e9", "Translates.")
