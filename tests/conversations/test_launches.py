@@ -378,3 +378,23 @@ async def test_the_audit_finds_a_subscription_without_its_hold_and_points_withou
     assert (checks["escrow"], checks["transactions"]) == ("BREACH", "BREACH")
     assert subscriptions == [bought["order_id"]]
     assert [gap.split()[0] for gap in points] == [traded["ref"]]
+
+
+async def test_statements_and_aggregates_of_both_sides_have_the_sale_and_its_fee(exchange: Market):
+    guild, (agent,) = await exchange.guild(), await buyers(exchange, 1)
+    listing = await exchange.launching(guild)
+    await exchange.buy(agent, listing, 10)
+    await exchange.elapse(listing, 1)
+    bought = (await exchange.registry.get("/teg/transactions", headers=agent.headers)).json()["items"]
+    sold = (await guild.read(guild.owner, "/treasury/transactions"))["items"]
+
+    def line(one):
+        names = ("tx_type", "direction", "counterparty", "amount", "fee_amount", "balance_after")
+        return tuple(one[name] for name in names)
+
+    assert line(bought[0]) == ("launch", "sent", listing["treasury_did"], "20", "0", "80")
+    assert line(sold[0]) == ("launch", "received", agent.did, "19.9", "0", "19.9")
+    for did in (agent.did, listing["treasury_did"]):
+        path = f"/events/aggregate/{did}"
+        found = (await exchange.registry.get(path, headers=exchange.registry.internal)).json()
+        assert found["pagination"]["total_items"] == len(found["items"])
