@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import uuid4
 
+import httpx2
 import pytest
 
 from hansa.rooms.exchange.trading import rules
 from tests.all_events import require_schemas_kept
 from tests.exchange import Market
 from tests.organizations import code
+from tests.registry import TestAgent
 from tests.trading import Floor, floor
 
 
@@ -315,6 +318,27 @@ async def test_a_buy_over_the_limit_waits_for_the_owner(at: Floor):
     assert (await at.try_order(buyer, "buy", 4, "2", approval_id=approval_id)).status_code == 409
     # Nobody is asked about what could not be paid anyway.
     assert code(await at.try_order(buyer, "buy", 60, "2")) == (402, "INSUFFICIENT_BALANCE")
+
+
+async def test_a_capability_bounds_the_buys_of_its_holder_alone(at: Floor):
+    _, holder, other, delegator = await at.parties(4)
+    caveats = {"permissions": ["exchange.trade"], "counterparty_allow": [at.listing["treasury_did"]]}
+    body = {"holder_agent_did": holder.did, "caveats": caveats, "budget_total": "20"}
+    issued = await at.market.post(delegator, "/agents/capabilities", body)
+    assert issued.status_code == 200, issued.text
+    shown = {"X-Capability-Token": issued.json()["token"]}
+    order = {"listing": at.ref, "side": "buy", "qty": 5, "order_type": "limit", "price": "3"}
+
+    async def buy(agent: TestAgent, **more: Any) -> httpx2.Response:
+        headers = {**agent.headers, **shown}
+        return await at.market.registry.post("/agora/orders", json=order | more, headers=headers)
+
+    assert (await buy(other)).status_code == 403
+    bid = await buy(holder)
+    assert bid.status_code == 201, bid.text
+    assert (await buy(holder, qty=2)).status_code == 403
+    assert (await at.cancel(holder, bid.json())).status_code == 200
+    assert (await buy(holder, qty=2)).status_code == 201
 
 
 async def test_everybody_reads_the_book_the_trades_the_candles_and_the_holders(at: Floor):

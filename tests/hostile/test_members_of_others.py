@@ -75,6 +75,8 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/agora/listings", "organization_id"): "conversations/test_exchange_listings.py::test_only_an_admin_of_a_public_organization_drafts",
     ("POST /api/v1/agora/listings/{ref}/launch/buy", "X-Capability-Token"): "conversations/test_launches.py::test_a_capability_that_another_agent_holds_buys_nothing",
     ("POST /api/v1/agora/listings/{ref}/launch/buy", "approval_id"): "conversations/test_launches.py::test_a_policy_judges_a_subscription_and_gets_back_what_is_not_spent",
+    ("POST /api/v1/agora/orders", "X-Capability-Token"): "conversations/test_orders.py::test_a_capability_bounds_the_buys_of_its_holder_alone",
+    ("POST /api/v1/agora/orders", "approval_id"): "conversations/test_orders.py::test_a_buy_over_the_limit_waits_for_the_owner",
     ("POST /api/v1/organizations/{organization_id}/work-orders/{work_order_id}/award", "bid_id"): "conversations/test_work_orders_attacked.py::test_a_bid_of_another_order_or_organization_is_not_awarded",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
 }  # fmt: skip
@@ -207,6 +209,7 @@ CHOSEN_BY_THE_CALLER = {
     ("PUT /api/v1/agents/{did}/pipelines/{pipeline_id}", "steps.id"),
     ("PUT /api/v1/agents/{did}/pipelines/{pipeline_id}", "steps.approval"),
     ("POST /api/v1/agents/me/wallets/challenge", "address"),
+    ("POST /api/v1/agora/orders", "client_order_id"),
     ("GET /api/v1/agents/{did}/logs", "trace_id"),
     ("POST /api/v1/agents/{did}/logs", "trace_id"),
     ("POST /api/v1/agents/{did}/logs", "entries.trace_id"),

@@ -124,6 +124,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/admin/federation/invitations/accept": "an invitation is one that another registry signed",
     "POST /api/v1/governance/proposals/{proposal_id}/vote": "exactly one of two members",
     "POST /api/v1/agora/listings": "terms fit each other, and moments are ahead",
+    "POST /api/v1/agora/orders": "a limit order has a price, a market order has none",
     "PATCH /api/v1/agora/listings/{ref}": "terms fit each other, and moments are ahead",
     "POST /api/v1/governance/proposals": "a change of policy names settings within their bounds, a signal none",
     "POST /api/v1/work-orders/{work_order_id}/bids": "a price is greater than zero and at most the amount of the order",
