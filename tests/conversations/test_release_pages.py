@@ -112,7 +112,7 @@ async def test_a_name_of_nothing_is_refused_before_it_reaches_an_address(browser
     await registered(owner, agent, "1")
     await browser.open(page(agent))
     key = dict(browser.form(page(agent, "register")).fields)["form_key"]
-    for name in ("", "../../other", "3fa85f64-5717-4562-b3fc-2c963f66afa6"):
+    for name in ("", "./other", "3fa85f64-5717-4562-b3fc-2c963f66afa6"):
         refused = await browser.post(page(agent, act), form_key=key, **{field: name})
         assert refused.status_code in {404, 409, 422}, refused.text
     assert await statuses(agent) == {"1": "draft"}
