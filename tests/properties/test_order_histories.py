@@ -74,5 +74,14 @@ async def test_units_and_points_are_conserved_in_every_history(
         holders = (await at.public("holders", limit=100))["holders"]
         assert sum(one["qty"] for one in holders) == 40
     verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
-    assert verdict.status == "OK"
+    assert (verdict.status, verdict.findings["orders_of_points"]) == ("OK", [])
+    bid = await at.order((await at.parties(2))[1], "buy", 2, "1")
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE exchange_order SET qty = 3, remaining = 3 WHERE id = $1::text::uuid", bid["order_id"]
+        )
+    )
+    verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
+    assert verdict.checks["escrow"] == "BREACH"
+    assert bid["order_id"] in verdict.findings["orders_of_points"]
     await registries.end()

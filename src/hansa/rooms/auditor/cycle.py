@@ -184,7 +184,9 @@ async def _check(
     orders = await treasury.work_order_gaps(tx)
     is_whole = reached.checkpoint.compared.to_tx == 0
     votes = await governance.vote_gaps(tx, is_whole=is_whole, most=store.FINDINGS_MAX)
-    subscriptions, points = await exchange.gaps(tx, is_whole=is_whole, most=store.FINDINGS_MAX)
+    subscriptions, orders_of_points, points = await exchange.gaps(
+        tx, is_whole=is_whole, most=store.FINDINGS_MAX
+    )
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
@@ -192,7 +194,7 @@ async def _check(
         "staked_guard": (
             rules.BREACH if votes else rules.staked_guard([gap.staked - gap.in_positions for gap in stakes])
         ),
-        "escrow": rules.BREACH if escrows or orders or subscriptions else rules.SOUND,
+        "escrow": rules.BREACH if escrows or orders or subscriptions or orders_of_points else rules.SOUND,
         # A payment of an organization without its request is a transaction that nobody asked for; so are points without a posting.
         "transactions": rules.BREACH if strays or requests or points else rules.SOUND,
     }
@@ -205,6 +207,7 @@ async def _check(
         "votes": votes,
         "requests": requests[: store.FINDINGS_MAX],
         "subscriptions": subscriptions,
+        "orders_of_points": orders_of_points,
         "points": points,
     }
     return checks, findings

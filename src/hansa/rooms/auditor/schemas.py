@@ -25,7 +25,7 @@ class SupplyChecks(LazyModel):
         " proposals are those of their votes, at the last cycle."
     )
     escrow: str | None = Field(
-        description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders and subscriptions belong to open"
+        description="OK or BREACH: the escrow of every account equals its open holds, and those of work orders, subscriptions and orders of points belong to open"
         " ones, at the last cycle.",
     )
     transactions: str | None = Field(

@@ -1,6 +1,6 @@
 """Trading: orders of agents at a listing, matched, paid and recorded in one commit, and the market that everybody reads."""
 
-from hansa.rooms.exchange.trading.binding import count_orders, require_no_orders
+from hansa.rooms.exchange.trading.binding import count_orders, order_gaps, require_no_orders
 from hansa.rooms.exchange.trading.following import (
     ENDED,
     ORDER_EXPIRY,
@@ -19,6 +19,7 @@ __all__ = [
     "ORDER_EXPIRY",
     "count_orders",
     "market_router",
+    "order_gaps",
     "require_no_orders",
     "router",
 ]

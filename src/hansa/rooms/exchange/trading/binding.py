@@ -1,4 +1,4 @@
-"""Open orders bind their agent until they end."""
+"""Open orders bind their agent until they end, and have holds and locked points."""
 
 from collections.abc import Sequence
 
@@ -17,3 +17,8 @@ async def require_no_orders(tx: Tx, dids: Sequence[str]) -> None:
 async def count_orders(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     """How many open orders these agents have; those without are absent."""
     return await store.counts_of_open(tx, dids)
+
+
+async def order_gaps(tx: Tx, most: int) -> list[str]:
+    """Open buys without a hold of exactly what they still buy, holds without an order, and holdings that lock other points than their open sells."""
+    return await store.gaps(tx, most)

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.exchange.matching import Ended, Side
 
-from .records import Holding, NewOrder, Order, Trade
+from .records import OWNER_KIND, Holding, NewOrder, Order, Trade
 
 _COLUMNS = ", ".join(f"o.{name}" for name in Order.__struct_fields__)
 _TRADE = ", ".join(f"t.{name}" for name in Trade.__struct_fields__)
@@ -87,6 +87,21 @@ SELECT $1, w.* FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[],
 _POST = """
 INSERT INTO exchange_point_posting (ref, seq, agent_did, delta, cause)
 SELECT $1, w.seq, w.agent_did, w.delta, 'trade' FROM unnest($2::bigint[], $3::text[], $4::bigint[]) w (seq, agent_did, delta)
+"""
+
+_GAPS = """
+SELECT gap FROM (
+  SELECT coalesce(o.id::text, h.owner_id) AS gap FROM (
+    SELECT id::text AS id, hold_id, remaining * price AS held FROM exchange_order WHERE ended_at IS NULL AND side = 'buy'
+  ) o FULL JOIN ledger_open_holds($1) h ON h.hold_id = o.hold_id AND h.owner_id = o.id AND h.remaining = o.held
+  WHERE h.hold_id IS NULL OR o.id IS NULL
+    AND NOT EXISTS (SELECT FROM exchange_subscription s WHERE s.hold_id = h.hold_id AND s.settled_at IS NULL)
+  UNION ALL
+  SELECT h.ref || ' ' || h.agent_did FROM exchange_holding h LEFT JOIN (
+    SELECT ref, agent_did, sum(remaining) AS offered FROM exchange_order
+    WHERE ended_at IS NULL AND side = 'sell' GROUP BY ref, agent_did
+  ) o USING (ref, agent_did) WHERE h.locked <> coalesce(o.offered, 0)
+) gaps ORDER BY gap LIMIT $2
 """
 
 _OPEN_HOLDINGS = """
@@ -214,6 +229,11 @@ async def end(tx: Tx, ref: str, ended: Ended) -> None:
     """End an open order."""
     written = await tx.execute(_END, ref, ended.order, ended.remaining, ended.because)
     assert written == "UPDATE 1", "the orders of a locked listing are as they were read"
+
+
+async def gaps(tx: Tx, most: int) -> list[str]:
+    """The first open orders and holdings that do not agree with holds and sells."""
+    return [row["gap"] for row in await tx.fetch(_GAPS, OWNER_KIND, most)]
 
 
 async def insert_trades(tx: Tx, ref: str, trades: Sequence[Trade]) -> list[Trade]:
