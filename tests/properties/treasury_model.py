@@ -409,7 +409,7 @@ class Model:
         self.require_role(who, ADMIN)
         self.require_few_invitations(whom)
         if self.gives_approval(role, with_team=with_team):
-            return self.ask("grant", who, act="invitation", whom=whom, role=role, with_team=with_team)
+            return self.ask("grant", who, whom, act="invitation", whom=whom, role=role, with_team=with_team)
         self.send_invitation(Invitation(whom, role, with_team, who, self.hour, is_granted=False))
         return "done"
 
