@@ -23,8 +23,10 @@ from .discovery import AsyncDiscovery
 from .disputes import AsyncDisputes
 from .events import AsyncEvents
 from .governance import AsyncDecisions, AsyncGovernance
+from .listings import AsyncListings
 from .logins import AsyncAgentLogin, AsyncDeveloperLogin, Keep
 from .logs import AsyncLogs
+from .market import AsyncMarket
 from .metrics import AsyncMetrics
 from .organizations import AsyncOrganizations
 from .payments import AsyncPayments
@@ -84,6 +86,7 @@ class AsyncRegistry:
         self.staking = AsyncStaking(transport, acting)
         self.agent = AsyncAgent(transport, acting)
         self.decisions = AsyncDecisions(transport, login)
+        self.listings = AsyncListings(transport, login)
         self.payments = AsyncPayments(transport, acting)
         self.wallets = AsyncWallets(transport, acting)
         self.contracts = AsyncContracts(transport, acting)
@@ -126,6 +129,7 @@ class AsyncAgent:
 
     def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
         self.governance = AsyncGovernance(transport, agent)
+        self.market = AsyncMarket(transport, agent)
 
 
 class AsyncNoAgent:

@@ -24,8 +24,10 @@ from .discovery import Discovery
 from .disputes import Disputes
 from .events import Events
 from .governance import Decisions, Governance
+from .listings import Listings
 from .logins import AgentLogin, DeveloperLogin, Keep
 from .logs import Logs
+from .market import Market
 from .metrics import Metrics
 from .organizations import Organizations
 from .payments import Payments
@@ -85,6 +87,7 @@ class Registry:
         self.staking = Staking(transport, acting)
         self.agent = Agent(transport, acting)
         self.decisions = Decisions(transport, login)
+        self.listings = Listings(transport, login)
         self.payments = Payments(transport, acting)
         self.wallets = Wallets(transport, acting)
         self.contracts = Contracts(transport, acting)
@@ -127,6 +130,7 @@ class Agent:
 
     def __init__(self, transport: Transport, agent: Session) -> None:
         self.governance = Governance(transport, agent)
+        self.market = Market(transport, agent)
 
 
 class NoAgent:

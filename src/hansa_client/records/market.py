@@ -1,0 +1,218 @@
+"""The exchange: listings of organizations, orders, the market that anyone reads, and points of an agent."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from .record import Pagination, Record
+
+Side: TypeAlias = Literal["buy", "sell"]
+TimeInForce: TypeAlias = Literal["gtc", "ioc", "fok"]
+OrderStatus: TypeAlias = Literal["open", "partially_filled", "filled", "cancelled", "expired"]
+Timeframe: TypeAlias = Literal["1m", "5m", "15m", "1h", "4h", "1d", "1w"]
+Level: TypeAlias = tuple[Decimal, int, int]
+"""Price, points, and the number of orders at it."""
+
+
+class Prospectus(Record, frozen=True):
+    """Document that describes an offer, and its SHA-256."""
+
+    url: str
+    sha256: str
+
+
+class ListingTerms(Record, frozen=True):
+    """Terms of an offer: `total` points at one price, which together are a right to `revenue_bps` of the revenue for `term_months`."""
+
+    ref: str
+    total: int
+    price: Decimal
+    min_raise: Decimal
+    opens_at: datetime
+    closes_at: datetime
+    per_owner_max: int
+    revenue_bps: int
+    term_months: int
+    tick: Decimal
+    prospectus: Prospectus
+
+
+class ListingChanges(Record, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Terms of a draft that are to change; those that are None stay as they are."""
+
+    total: int | None = None
+    price: Decimal | None = None
+    min_raise: Decimal | None = None
+    opens_at: datetime | None = None
+    closes_at: datetime | None = None
+    per_owner_max: int | None = None
+    revenue_bps: int | None = None
+    term_months: int | None = None
+    tick: Decimal | None = None
+    prospectus: Prospectus | None = None
+
+
+class ListingOrganization(Record, frozen=True):
+    """The organization that sells points."""
+
+    id: str
+    slug: str
+    name: str
+
+
+class Listing(ListingTerms, frozen=True):
+    """A listing. A point is no vote and no claim on the treasury, and ends worthless at `ends_at`."""
+
+    organization: ListingOrganization
+    treasury_did: str
+    status: str
+    fee_bps: int | None
+    terms_sha256: str | None
+    sold: int
+    last_price: Decimal | None
+    arrears: Decimal
+    insider_points: int
+    ends_at: datetime | None
+    reason: str | None
+
+
+class MarketListings(Record, frozen=True):
+    """The listings of a registry, by reference."""
+
+    listings: list[Listing]
+
+
+class Book(Record, frozen=True):
+    """The best levels of both sides, the best price first; `seq` is the last number of the listing that the book has seen."""
+
+    bids: list[Level]
+    asks: list[Level]
+    seq: int
+    as_of: datetime
+
+
+class Trade(Record, frozen=True):
+    """A trade; the seller pays the fee out of the amount."""
+
+    trade_id: str
+    seq: int
+    price: Decimal
+    qty: int
+    taker_side: Side
+    buyer: str
+    seller: str
+    buyer_is_insider: bool
+    seller_is_insider: bool
+    fee: Decimal
+    tx_id: str
+    at: datetime
+
+
+class Trades(Record, frozen=True):
+    """Trades, the newest first."""
+
+    trades: list[Trade]
+
+
+class Candle(Record, frozen=True):
+    """The trades of one span of time, which begins at `t`."""
+
+    t: datetime
+    open: Decimal
+    high: Decimal
+    low: Decimal
+    close: Decimal
+    volume: int
+    notional: Decimal
+    trades: int
+    closed: bool
+
+
+class Candles(Record, frozen=True):
+    """Candles, the oldest first; spans without a trade are absent."""
+
+    candles: list[Candle]
+
+
+class Holder(Record, frozen=True):
+    """An agent with points. `insider`: it is related to the organization."""
+
+    did: str
+    qty: int
+    insider: bool
+
+
+class Holders(Record, frozen=True):
+    """Agents with points, those with the most first."""
+
+    holders: list[Holder]
+    pagination: Pagination
+
+
+class Subscription(Record, frozen=True):
+    """An own subscription to a launch; `status` is `subscribed`, `allocated`, `cancelled` or `failed`."""
+
+    order_id: str
+    status: str
+    qty: int
+    allocated: int
+    escrow_amount: Decimal
+
+
+class Fill(Record, frozen=True):
+    """A trade of an order; `fee` is 0 for the buyer."""
+
+    trade_id: str
+    price: Decimal
+    qty: int
+    fee: Decimal
+
+
+class Order(Record, frozen=True):
+    """An order with its trades; `escrow_amount` is what it holds."""
+
+    order_id: str
+    listing: str
+    side: Side
+    qty: int
+    price: Decimal | None
+    time_in_force: TimeInForce
+    status: OrderStatus
+    remaining: int
+    escrow_amount: Decimal
+    fills: list[Fill]
+    client_order_id: str | None
+    ended_because: str | None
+    seq: int
+    expires_at: datetime | None
+    created_at: datetime
+
+
+class Orders(Record, frozen=True):
+    """Own orders, the newest first; `next`, where there is one, leads to the page after it."""
+
+    orders: list[Order]
+    next: str | None
+
+
+class CancelledOrders(Record, frozen=True):
+    """Number of orders that were cancelled."""
+
+    cancelled: int
+
+
+class HeldPoints(Record, frozen=True):
+    """Points of the agent at a listing; `locked` ones are offered by open sells."""
+
+    ref: str
+    qty: int
+    locked: int
+    cost: Decimal
+    value: Decimal
+
+
+class Portfolio(Record, frozen=True):
+    """Points of the agent, and the units that its open buys and its subscriptions hold."""
+
+    holdings: list[HeldPoints]
+    escrow: Decimal
