@@ -28,6 +28,7 @@ Play: TypeAlias = Callable[[list[UseCase]], Awaitable[Outcomes]]
 EVERY_ORDER = by_tier(False, True, True)
 ORDERS = 8
 PRICE = 10**7
+TICK = 10**6
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Scene:
         return found
 
     async def clear(self) -> None:
-        """End every open order."""
+        """End every open order, and give the points back to their holder, for the next play."""
         for agent in (self.holder, self.one, self.other):
             for row in await self.run(
                 lambda tx, did=agent.did: tx.fetch(
@@ -82,6 +83,11 @@ class Scene:
             ):
                 order = await self.read(row["id"])
                 await self.run(self.cancel(agent, order))
+        points = await self.floor.market.points(self.floor.listing)
+        for agent in (self.one, self.other):
+            if qty := points.get(agent.did, 0):
+                await self.run(self.order(self.holder, "buy", qty, TICK))
+                await self.run(self.order(agent, "sell", qty, TICK))
 
 
 async def _two_takers_at_one_maker(scene: Scene, play: Play) -> None:
