@@ -46,6 +46,8 @@ async def test_a_resting_buy_holds_its_units_and_the_seller_pays_the_fee(at: Flo
     assert [(one["qty"], one["fee"]) for one in bid["fills"]] == [(5, "0")]
     assert await at.units(buyer) == ("76", "9")
     assert (await at.points(seller), await at.points(buyer)) == (15, 5)
+    kinds = ("OrderPlaced", "TradeExecuted", "PointsMoved", "OrderEnded")
+    await require_schemas_kept(at.market.registry.database, *kinds)
 
 
 async def test_a_taker_pays_its_fills_at_the_prices_of_the_makers_and_holds_the_rest(at: Floor):

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db, Runtime, runtime_of
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import (
@@ -103,14 +103,10 @@ async def draft_listing(body: ExchangeListingIn, sent: organizations.Sent, db: D
 
 @router.patch("/{ref}", responses=problems(*_ACTING, ExchangeDisabled, BodyInvalid))
 async def change_listing(
-    ref: RefInPath,
-    body: ListingChangesIn,
-    developer: WritingDeveloper,
-    db: Db,
-    runtime: Annotated[Runtime, Depends(runtime_of)],
+    ref: RefInPath, body: ListingChangesIn, developer: WritingDeveloper, http: Request, db: Db
 ) -> ListingOut:
     """Change terms of a draft."""
-    acting = organizations.Acting.by(runtime, developer)
+    acting = organizations.Acting.by(runtime_of(http), developer)
     return ListingOut.of(await db.transaction(lambda tx: change(tx, acting, ref, body.changes())))
 
 
