@@ -231,6 +231,7 @@ BODIES: dict[str, Any] = {
         "review_days": 7,
         "auto_approve": True,
     },
+    "ListingChangesIn": {"revenue_bps": 400, "term_months": 36},
     "OrderIn": {"listing": "GUILD", "side": "buy", "qty": 10, "order_type": "limit", "price": "2.5"},
     "GovernanceVoteIn": {"vote": "for", "reason": "Sundays are for maintenance."},
     "DisputeIn": {
