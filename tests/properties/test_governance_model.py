@@ -24,7 +24,7 @@ from hansa.rooms.ledger.staking import stakes_then
 from tests.founded import open_copy
 from tests.properties.contract_scene import caller_of
 from tests.properties.governance_model import PROPOSAL_MIN, Model, Refusal
-from tests.properties.scale import by_tier, printed_seed
+from tests.properties.scale import by_tier, part_of, printed_seed
 from tests.registry import DatabaseFarm, TestRegistry
 
 HISTORIES = by_tier(30, 10_000, 100_000)
@@ -203,6 +203,8 @@ async def live(registry: TestRegistry, agents: list[Agent], seed: str, histories
 
         with pytest.raises(Undone):
             await registry.database.transaction(play)
+        if (number + 1) % 1000 == 0:
+            print(f"{number + 1} histories", flush=True)
 
 
 @pytest.fixture
@@ -214,7 +216,7 @@ async def stage(
 
 
 async def test_governance_and_its_model_answer_every_history_alike(stage: tuple[TestRegistry, list[Agent]]):
-    await live(*stage, str(printed_seed()), range(HISTORIES))
+    await live(*stage, str(printed_seed()), part_of(HISTORIES))
 
 
 def _weight_of_now(patch: pytest.MonkeyPatch) -> None:
