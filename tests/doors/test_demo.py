@@ -1,7 +1,10 @@
 """`hansa demo` succeeds on every sound registry, shows its steps, and can remove the objects that it made."""
 
+import asyncio
 import socket
+from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,8 +20,9 @@ from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
 from tests.doors.served import served
 from tests.registry import PASSWORD, StartRegistry, TestRegistry
-from tests.running_jobs import working
+from tests.running_jobs import time_passes, working
 
+LAUNCH_SECONDS = 10
 QUEUED = [kind for kind in ASSEMBLY.jobs if kind.every_seconds is None]
 
 
@@ -78,8 +82,8 @@ async def test_each_step_is_printed_and_the_bar_advances_and_agents_of_others_ar
 
 
 def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
-    steps = [f"{number}/10" for number in range(1, 11)]
-    assert [line.split(" ")[0] for line in text.splitlines() if "/10 " in line[:6]] == steps
+    steps = [f"{number}/11" for number in range(1, 12)]
+    assert [line.split(" ")[0] for line in text.splitlines() if "/11 " in line[:6]] == steps
     for line in (
         "transfers: 50 of 200",
         "transfers: 200 of 200",
@@ -95,6 +99,7 @@ def assert_shown_step_by_step(text: str, report: dict[str, object]) -> None:
         "0.9 paid; the rest returned to the treasury",
         "no second owner: the mail with the invitation is not the demo's to read",
         "left out: an administrator of this registry would have to rule",
+        "left out: an administrator of this registry would have to approve the listing",
     ):
         assert line in text
     assert report["payments"] == 6
@@ -129,7 +134,7 @@ async def test_a_rate_limit_is_counted_down_on_a_terminal(start_registry: StartR
 
 
 async def with_administrator(registry: TestRegistry, **options: object) -> Options:
-    made = await registry.administrator("admin_enforcement")
+    made = await registry.administrator("admin_enforcement", "admin_platform")
     return Options(administrator=Administrator(made.email, PASSWORD), **options)  # type: ignore[arg-type]
 
 
@@ -149,6 +154,7 @@ async def test_a_dispute_is_decided_two_owners_pay_together_and_what_the_demo_ma
             "deposited a bond of 1",
             "both sides gave evidence",
             "ruling IN_FAVOR_OF_COMPLAINANT: the contractor's units returned, 1 of the bond destroyed",
+            "left out: an agent with points, and an organization with a listing, cannot be removed",
         ):
             assert line in printed(to)
         assert report["supply"]["tokens_destroyed"] == "1"  # type: ignore[index]
@@ -159,6 +165,40 @@ async def test_a_dispute_is_decided_two_owners_pay_together_and_what_the_demo_ma
         assert (supply["status"], supply["delta"]) == ("OK", "0")
         kept = removed["kept"]["balance"]  # type: ignore[index]
         assert float(kept) > 290, "three grants of 100 units less fees and the bond"
+
+
+async def test_points_of_the_organization_are_sold_in_a_launch_and_traded(start_registry: StartRegistry):
+    to = console()
+    async with (
+        served(start_registry, exchange_enabled=True) as registry,
+        working(registry.runtime, *QUEUED),
+    ):
+
+        async def sleep(_: float) -> None:
+            """The launch opens, and closes, while the demo waits for it."""
+            await registry.database.transaction(_let_launches_pass)
+            await time_passes(registry.runtime, LAUNCH_SECONDS)
+            await asyncio.sleep(0.05)
+
+        mails = registry.settings.data_dir / "outbox"
+        report = await demo(registry, to, await with_administrator(registry, sleep=sleep, mails=mails))
+        for line in (
+            "was approved: 40 points at 0.1, its terms are final",
+            "subscribed to 20 points; an agent of the founder may not",
+            "the launch closed: 20 points sold for 2.0, trade is open",
+            "3 trades moved 11 points, the last at 0.12; 2 orders cancelled, no units held",
+        ):
+            assert line in printed(to)
+        assert report["supply"]["status"] == "OK"  # type: ignore[index]
+
+
+async def _let_launches_pass(tx: Any) -> None:
+    # The terms of a listing are final for everybody else.
+    await tx.execute("SET LOCAL session_replication_role = replica")
+    await tx.execute(
+        "UPDATE exchange_listing SET opens_at = opens_at - $1::interval, closes_at = closes_at - $1::interval",
+        timedelta(seconds=LAUNCH_SECONDS),
+    )
 
 
 async def test_no_dispute_is_filed_without_a_bond_and_the_search_is_repeated_until_the_index_has_followed(
@@ -184,6 +224,7 @@ async def test_no_dispute_is_filed_without_a_bond_and_the_search_is_repeated_unt
             lambda tx: tx.fetchval("SELECT count(*) FROM commerce_dispute")
         )
     assert "left out: a bond is at least 10000" in printed(to)
+    assert "left out: the exchange of this registry is off" in printed(to)
     assert disputes == 0
 
 
@@ -191,7 +232,7 @@ async def test_where_no_agent_has_units_nothing_is_paid(start_registry: StartReg
     to = console()
     async with served(start_registry, genesis_grant_enabled=False) as registry:
         report = await demo(registry, to)
-    assert printed(to).count("left out: no agent has 8 units") == 5
+    assert printed(to).count("left out: no agent has 8 units") == 6
     assert (report["transfers"], report["payments"]) == (0, 0)
 
 

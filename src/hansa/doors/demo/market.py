@@ -58,6 +58,12 @@ class Tally(msgspec.Struct):
         self.balances[payee] += amount
         self.fees += fee
 
+    def count_sale(self, buyer: str, seller: str, amount: Decimal, fee: Decimal) -> None:
+        """Expect a trade of points, whose seller pays the fee out of the amount."""
+        self.balances[buyer] -= amount
+        self.balances[seller] += amount - fee
+        self.fees += fee
+
     def _move(self, payer: str, payee: str, amount: Decimal, fee: Decimal) -> None:
         self.balances[payer] -= amount + fee
         self.balances[payee] += amount

@@ -25,6 +25,7 @@ from rich.table import Table
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
+from hansa.doors.demo.exchange import Exchange
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.organization import DemoOrganization, end_organization, work_for_an_organization
 from hansa.doors.demo.paid_call import PATIENT, THROUGH_TOOLS, Caller, pay_for_a_call, registry_of
@@ -38,7 +39,7 @@ from hansa_client.records.contracts import Deliverable, Proposal
 from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 10
+STEPS = 11
 # Cost of the paid calls, the contracts and the treasury together, with their fees, and some more.
 UNITS_NEEDED = Decimal(8)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
@@ -49,6 +50,7 @@ PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
 DISPUTE = "deposit a bond and decide a dispute"
 ORGANIZATION = "found an organization and award its work"
+EXCHANGE = "sell points of the organization and trade them"
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
 COMPLAINT = "Every second page is missing."
@@ -59,7 +61,7 @@ class Options(msgspec.Struct, frozen=True):
 
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
     With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
-    filed, because none would be decided; a registry of the demo's own has one. `listener` is the place of the paid service: the
+    filed, because none would be decided, and no points are sold; a registry of the demo's own has one. `listener` is the place of the paid service: the
     AI client buys from it only if the registry may call that address. `mails` is the directory in which the registry writes mails:
     without it the organization has one owner.
     """
@@ -205,7 +207,7 @@ class _Demo:
         owner = next(developer for developer in developers if developer is not payer.owner)
         provider = next(agent for agent in by_balance if agent.owner is not payer.owner)
         if tally.balances[payer.did] < UNITS_NEEDED:
-            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE, ORGANIZATION):
+            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE, ORGANIZATION, EXCHANGE):
                 self._screen.step(step)
                 self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
             return []
@@ -225,6 +227,8 @@ class _Demo:
             self._organization = await work_for_an_organization(
                 parties, others, tally, self._second_owner(third)
             )
+            self._screen.step(EXCHANGE)
+            await self._sell_points(parties, self._organization, tally)
         except (HansaError, A2AClientError) as error:
             raise DemoFailed(str(error)) from error
         return [service]
@@ -239,6 +243,17 @@ class _Demo:
             self._screen.line("left out: an administrator of this registry would have to rule")
             return
         await decide_a_dispute(administrator, parties, tally)
+
+    async def _sell_points(self, parties: Parties, seller: DemoOrganization, tally: Tally) -> None:
+        administrator = self._options.administrator
+        if administrator is None:
+            self._screen.line("left out: an administrator of this registry would have to approve the listing")
+        elif self._options.removes:
+            self._screen.line(
+                "left out: an agent with points, and an organization with a listing, cannot be removed"
+            )
+        else:
+            await Exchange(parties, seller, administrator, self._settled).sell_and_trade(tally)
 
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}

@@ -19,13 +19,14 @@ from hansa.foundation.plumbing.settings import Settings
 
 START_SECONDS = 300
 COMMAND = (sys.executable, "-m", "hansa.doors.operate")
-# What an agent of the demo can deposit; the default is all that a new agent is granted.
-SETTINGS = {"LOG_LEVEL": "warning", "BOND_MINIMUM": "1"}
+# An agent of the demo can deposit this bond; the default is all that a new agent is granted.
+SETTINGS = {"LOG_LEVEL": "warning", "BOND_MINIMUM": "1", "EXCHANGE_ENABLED": "true"}
+AREAS = ("admin_enforcement", "admin_platform")
 
 
 @dataclass(frozen=True)
 class Administrator:
-    """The account that rules on disputes."""
+    """The account that rules on disputes and approves listings."""
 
     email: str
     password: str = field(repr=False)
@@ -55,7 +56,7 @@ async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
         )
         try:
             url = await address_of(process)
-            administrator = await create_administrator(directory, environment(settings))
+            administrator = await create_administrator(directory, environment(settings), *AREAS)
             yield TemporaryRegistry(url, administrator, listener, Path(directory) / "outbox")
         finally:
             if process.returncode is None:
