@@ -23,10 +23,10 @@ from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.money import UNIT, Minor
 from hansa.rooms import auditor, exchange, ledger
 from hansa.rooms.exchange.matching import Side
-from hansa.rooms.exchange.trading.ending import cancel
 from hansa.rooms.exchange.trading.errors import OrderEnded
-from hansa.rooms.exchange.trading.placing import place
-from hansa.rooms.exchange.trading.records import NewOrder, ShownOrder
+from hansa.rooms.exchange.trading.gathering import ACTS
+from hansa.rooms.exchange.trading.judging import CancelOrder, PlaceOrder
+from hansa.rooms.exchange.trading.records import NewOrder
 
 LISTINGS = 4
 RATES = {1: 700, LISTINGS: 1200}
@@ -57,7 +57,7 @@ class Floor:
     """Traders at some listings, and the orders that rest there."""
 
     def __init__(self, runtime: Runtime, refs: Sequence[str], traders: Sequence[Agent]) -> None:
-        self._runtime, self._refs, self._traders = runtime, refs, traders
+        self._acts, self._refs, self._traders = ACTS.of(runtime), refs, traders
         self._random = random.Random(7)
         self._resting: dict[str, deque[tuple[Agent, UUID]]] = {ref: deque() for ref in refs}
         self._sent = 0
@@ -70,31 +70,25 @@ class Floor:
         side: Side = "buy" if self._random.random() < 0.5 else "sell"
         resting = self._resting[ref]
         if kind in {4, 8} and resting:
-            await self._cancel(*resting.popleft())
+            await self._cancel(ref, *resting.popleft())
         elif kind == 9:
             # The price reaches every order of the other side.
             await self._place(ref, side, CENTRE + (LEVELS if side == "buy" else -LEVELS), is_taker=True)
         else:
             level = self._random.randint(1, LEVELS)
-            agent, shown = await self._place(ref, side, CENTRE + (level if side == "sell" else -level))
-            resting.append((agent, shown.order.id))
+            resting.append(await self._place(ref, side, CENTRE + (level if side == "sell" else -level)))
 
-    async def _place(
-        self, ref: str, side: Side, ticks: int, *, is_taker: bool = False
-    ) -> tuple[Agent, ShownOrder]:
+    async def _place(self, ref: str, side: Side, ticks: int, *, is_taker: bool = False) -> tuple[Agent, UUID]:
         agent = self._random.choice(self._traders)
         new = NewOrder(
             uuid4(), ref, side, QTY, Minor(ticks * TICK), "ioc" if is_taker else "gtc", os.urandom(32)
         )
-        settings = self._runtime.settings
-        shown = await self._runtime.database.transaction(lambda tx: place(tx, agent, new, settings))
-        assert isinstance(shown, ShownOrder), "nothing bounds the payments of a trader"
-        return agent, shown
+        await self._acts.carry_out(ref, PlaceOrder(agent, new), None)
+        return agent, new.id
 
-    async def _cancel(self, agent: Agent, order_id: UUID) -> None:
-        settings = self._runtime.settings
+    async def _cancel(self, ref: str, agent: Agent, order_id: UUID) -> None:
         try:
-            await self._runtime.database.transaction(lambda tx: cancel(tx, agent.did, order_id, settings))
+            await self._acts.carry_out(ref, CancelOrder(agent.did, order_id), None)
         except OrderEnded:
             # It was filled meanwhile, which is an answer as well.
             return

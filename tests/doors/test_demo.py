@@ -1,6 +1,5 @@
 """`hansa demo` succeeds on every sound registry, shows its steps, and can remove the objects that it made."""
 
-import asyncio
 import socket
 from datetime import timedelta
 from io import StringIO
@@ -18,9 +17,10 @@ from hansa.doors.demo.story import Confirm
 from hansa.doors.demo.temporary_registry import Administrator
 from hansa.rooms.catalogue import SearchQuery, discover
 from hansa.rooms.catalogue.search import SEARCHER
+from hansa.rooms.exchange import ROOM as EXCHANGE
 from tests.doors.served import served
 from tests.registry import PASSWORD, StartRegistry, TestRegistry
-from tests.running_jobs import time_passes, working
+from tests.running_jobs import run_due, time_passes, working
 
 LAUNCH_SECONDS = 10
 QUEUED = [kind for kind in ASSEMBLY.jobs if kind.every_seconds is None]
@@ -178,7 +178,7 @@ async def test_points_of_the_organization_are_sold_in_a_launch_and_traded(start_
             """The launch opens, and closes, while the demo waits for it."""
             await registry.database.transaction(_let_launches_pass)
             await time_passes(registry.runtime, LAUNCH_SECONDS)
-            await asyncio.sleep(0.05)
+            await run_due(registry.runtime, *EXCHANGE.jobs)
 
         mails = registry.settings.data_dir / "outbox"
         report = await demo(registry, to, await with_administrator(registry, sleep=sleep, mails=mails))

@@ -10,11 +10,12 @@ import pytest
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.rooms import agents
 from hansa.rooms.exchange.binding import require_unbound
-from hansa.rooms.exchange.trading.ending import cancel, expire_due, lock_listing
+from hansa.rooms.exchange.trading.acting import Outcome, carry_out
+from hansa.rooms.exchange.trading.ending import expire_due, lock_listing
 from hansa.rooms.exchange.trading.errors import AgentHasOrders, OrderEnded
-from hansa.rooms.exchange.trading.placing import place
+from hansa.rooms.exchange.trading.judging import Act, CancelOrder, PlaceOrder
 from hansa.rooms.exchange.trading.records import NewOrder, Order, ShownOrder
-from hansa.rooms.exchange.trading.store import find
+from hansa.rooms.exchange.trading.store import find_each
 from tests.exchange import market
 from tests.founded import open_copy
 from tests.properties.contract_scene import caller_of
@@ -45,13 +46,19 @@ class Scene:
 
     def order(self, agent: Agent, side: Any, qty: int, price: int = PRICE, **more: Any) -> UseCase:
         terms = {"time_in_force": "gtc", "digest": bytes(32), **more}
-        settings = self.floor.market.registry.settings
+        return self.act(
+            lambda: PlaceOrder(agent, NewOrder(uuid4(), self.floor.ref, side, qty, price, **terms))
+        )
 
-        async def placed(tx: Any) -> ShownOrder | agents.Approval:
-            new = NewOrder(uuid4(), self.floor.ref, side, qty, price, **terms)
-            return await place(tx, agent, new, settings)
+    def act(self, make: Callable[[], Act]) -> UseCase:
+        """An act in a transaction of its own."""
 
-        return placed
+        async def carried_out(tx: Any) -> Outcome:
+            settings = self.floor.market.registry.settings
+            (outcome,) = (await carry_out(tx, self.floor.ref, [make()], settings)).values()
+            return outcome
+
+        return carried_out
 
     async def resting(self, agent: Agent, side: Any, qty: int, price: int = PRICE, **more: Any) -> Order:
         made = await self.run(self.order(agent, side, qty, price, **more))
@@ -59,7 +66,7 @@ class Scene:
         return made.order
 
     def cancel(self, agent: Agent, order: Order) -> UseCase:
-        return lambda tx: cancel(tx, agent.did, order.id, self.floor.market.registry.settings)
+        return self.act(lambda: CancelOrder(agent.did, order.id))
 
     def expire(self) -> UseCase:
         async def expired(tx: Any) -> int:
@@ -69,9 +76,8 @@ class Scene:
         return expired
 
     async def read(self, order_id: UUID) -> Order:
-        found = await self.run(lambda tx: find(tx, order_id))
-        assert found is not None
-        return found
+        found: dict[UUID, Order] = await self.run(lambda tx: find_each(tx, [order_id]))
+        return found[order_id]
 
     async def clear(self) -> None:
         """End every open order, and give the points back to their holder, for the next play."""

@@ -175,6 +175,7 @@ from hansa.rooms.agents.status import (
     retire,
     revoke,
     share_active,
+    share_those_active,
     statuses_of,
     suspend,
 )
@@ -379,6 +380,7 @@ __all__ = [
     "secrets_seen_by",
     "seen_with",
     "share_active",
+    "share_those_active",
     "sign_in",
     "statuses_of",
     "suspend",

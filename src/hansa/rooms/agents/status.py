@@ -16,6 +16,7 @@ from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.foundation.plumbing.web.caller import Developer
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.rights import Owner, Right
 from hansa.rooms import catalogue, journal, ledger
 
@@ -177,6 +178,18 @@ async def share_active(tx: Tx, did: str) -> None:
     Raises: AgentSuspended, AgentRevoked.
     """
     rules.require_active(await store.share_status(tx, did) or "revoked")
+
+
+async def share_those_active(tx: Tx, dids: Collection[str]) -> dict[str, Refused]:
+    """Keep active agents active, like `share_active`; returns the refusals of the others."""
+    statuses = await store.share_statuses(tx, dids)
+    refusals: dict[str, Refused] = {}
+    for did in dids:
+        try:
+            rules.require_active(statuses.get(did, "revoked"))
+        except Refused as refusal:
+            refusals[did] = refusal
+    return refusals
 
 
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:

@@ -340,6 +340,14 @@ async def share_status(tx: Tx, did: str) -> str | None:
     return status
 
 
+async def share_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
+    """The statuses of those agents that there are, shared in the order of their DIDs until the transaction ends."""
+    rows = await tx.fetch(
+        "SELECT did, status FROM agents_agent WHERE did = ANY($1) ORDER BY did FOR SHARE", list(dids)
+    )
+    return {row["did"]: row["status"] for row in rows}
+
+
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     """The statuses of those agents that there are, locked in the order of their DIDs until the transaction ends."""
     rows = await tx.fetch(

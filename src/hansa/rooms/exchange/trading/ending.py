@@ -1,7 +1,6 @@
-"""End an open order: by its agent, at its expiry, or because its agent or its listing is stopped. Each is a command to the book."""
+"""End open orders: all of an agent at a listing, at their expiry, or because their agent or their listing is stopped. Each is a command to the book."""
 
-from collections.abc import Sequence
-from uuid import UUID
+from collections.abc import Mapping, Sequence
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -13,11 +12,9 @@ from hansa.rooms.exchange.matching import Book, End, Ended, apply
 from hansa.rooms.exchange.matching.commands import EndedByCommand
 from hansa.rooms.exchange.records import Listing
 
-from . import rules, store
-from .errors import OrderUnknown
-from .reading import shown
+from . import store
 from .recording import order_ended
-from .records import Order, ShownOrder
+from .records import Order
 from .settling import settle
 
 AT_ONCE = 200
@@ -29,17 +26,6 @@ async def lock_listing(tx: Tx, ref: str) -> Listing:
     if listing is None:
         raise ListingUnknown
     return listing
-
-
-async def cancel(tx: Tx, agent_did: str, order_id: UUID, settings: Settings) -> ShownOrder:
-    """Cancel an open order of an agent. Raises: OrderUnknown, OrderEnded."""
-    order = await _own(tx, agent_did, order_id)
-    listing = await lock_listing(tx, order.ref)
-    # Read anew: the order may have changed before the listing was locked.
-    order = await _own(tx, agent_did, order_id)
-    rules.require_open(order)
-    await end_all(tx, listing, [order], "cancelled", settings)
-    return await shown(tx, await _own(tx, agent_did, order_id))
 
 
 async def cancel_all(tx: Tx, agent_did: str, ref: str, settings: Settings) -> int:
@@ -81,32 +67,25 @@ async def end_all(
         book.advance(ended)
         events += [event for event in ended if isinstance(event, Ended)]
     by_seq = {order.seq: order for order in orders}
-    await settle(tx, listing, events, by_seq, ledger.Book.of(settings))
-    for event in events:
-        await close(tx, by_seq[event.order], event)
+    await settle(tx, listing, [events], by_seq, ledger.Book.of(settings))
+    await close(tx, listing.ref, events, by_seq)
     await store.move_on(tx, listing.ref, before, book.seq, None)
     await journal.append(tx, *(order_ended(by_seq[event.order], event) for event in events))
     return len(events)
 
 
-async def close(tx: Tx, order: Order, event: Ended) -> None:
-    """Write the end of an order that rested, and give its budgets back what was not paid."""
-    await store.end(tx, order.ref, event)
-    if (
-        order.side == "buy"
-        and event.remaining
-        and (order.is_counted or order.capability_id or order.grant_id)
-    ):
-        held = agents.HeldBudget(order.is_counted, order.capability_id, order.grant_id)
-        unpaid = Minor(order.escrow)
-        is_unused = order.remaining == order.qty
-        await agents.return_budget(
-            tx, order.agent_did, held, unpaid, held_at=order.created_at, is_unused=is_unused
-        )
-
-
-async def _own(tx: Tx, agent_did: str, order_id: UUID) -> Order:
-    order = await store.find(tx, order_id)
-    if order is None or order.agent_did != agent_did:
-        raise OrderUnknown
-    return order
+async def close(tx: Tx, ref: str, events: Sequence[Ended], orders: Mapping[int, Order]) -> None:
+    """Write the ends of orders that rested, and give their budgets back what was not paid."""
+    await store.end(tx, ref, events)
+    for event in events:
+        order = orders[event.order]
+        is_counted = order.is_counted or order.capability_id or order.grant_id
+        if order.side == "buy" and order.price is not None and is_counted:
+            await agents.return_budget(
+                tx,
+                order.agent_did,
+                agents.HeldBudget(order.is_counted, order.capability_id, order.grant_id),
+                Minor(event.remaining * order.price),
+                held_at=order.created_at,
+                is_unused=event.remaining == order.qty,
+            )

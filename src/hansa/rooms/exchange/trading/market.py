@@ -1,10 +1,13 @@
 """The market as everybody reads it, and the portfolio of an agent."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
+from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.exchange import store as listings
@@ -34,10 +37,25 @@ class Portfolio(msgspec.Struct, frozen=True):
     escrow: Minor
 
 
-async def read_book(tx: Tx, ref: str, levels: int) -> Depth:
-    """The best levels of the book of a listing. Raises: ListingUnknown."""
-    await _public(tx, ref)
-    return await store.depth(tx, ref, levels)
+class Books:
+    """The books of listings in one process: readings that are asked for at the same moment share one statement."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._database = runtime.database
+        self._readings = BatchLoader[tuple[str, int], Depth](self._read)
+
+    async def read(self, ref: str, levels: int) -> Depth:
+        """So many of the best levels of both sides of a listing, as they are after this call. Raises: ListingUnknown, Unavailable."""
+        found = await self._readings.find((ref, levels))
+        if found is None:
+            raise ListingUnknown
+        return found
+
+    async def _read(self, asked: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Depth]:
+        return await self._database.query(lambda tx: store.depths(tx, asked, HIDDEN))
+
+
+BOOKS: Slot[Books] = Slot("exchange: books that are read together", build=Books)
 
 
 async def read_trades(tx: Tx, ref: str, most: int) -> list[PublicTrade]:

@@ -8,15 +8,16 @@ from pydantic import AwareDatetime
 from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.direct import DirectRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.foundation.values.errors import Invalid, TooManyRequests, Unavailable
 from hansa.foundation.values.paging import Pagination
 from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.rooms.exchange.errors import ListingUnknown
 from hansa.rooms.exchange.schemas import RefInPath
 
-from .market import Timeframe, read_book, read_candles, read_holders, read_trades
+from .market import BOOKS, Books, Timeframe, read_candles, read_holders, read_trades
 from .market_schemas import BookOut, CandleOut, CandlesOut, HolderOut, HoldersOut, TradeOut, TradesOut
 
 OFFSET_MAX = 2**31 - 1
@@ -30,12 +31,22 @@ market_router = APIRouter(
 )
 
 
-@market_router.get("/book", responses=_READING)
 async def read_order_book(
-    ref: RefInPath, _: Public, db: Db, depth: Annotated[int, Query(ge=1, le=200)] = 12
+    ref: RefInPath,
+    _: Public,
+    books: Annotated[Books, Depends(BOOKS.given)],
+    depth: Annotated[int, Query(ge=1, le=200)] = 12,
 ) -> BookOut:
     """The best prices of both sides of a listing, with the points and the number of the orders at each."""
-    return BookOut.of(await db.read(lambda tx: read_book(tx, ref, depth)))
+    return BookOut.of(await books.read(ref, depth))
+
+
+market_router.add_api_route(
+    "/book",
+    read_order_book,
+    responses=problems(ListingUnknown, Invalid, TooManyRequests, Unavailable),
+    route_class_override=DirectRoute,
+)
 
 
 @market_router.get("/trades", responses=_READING)

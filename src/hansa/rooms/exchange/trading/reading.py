@@ -11,12 +11,6 @@ from .errors import OrderUnknown
 from .records import Order, OrderStatus, ShownOrder
 
 
-async def shown(tx: Tx, order: Order) -> ShownOrder:
-    """An order with its trades."""
-    (found,) = await all_shown(tx, [order])
-    return found
-
-
 async def all_shown(tx: Tx, orders: Sequence[Order]) -> list[ShownOrder]:
     """Orders with their trades."""
     trades = defaultdict(list)
@@ -31,7 +25,16 @@ async def read_order(tx: Tx, agent_did: str, order_id: UUID) -> ShownOrder:
     order = await store.own(tx, agent_did, order_id)
     if order is None:
         raise OrderUnknown
-    return await shown(tx, order)
+    (found,) = await all_shown(tx, [order])
+    return found
+
+
+async def read_ref(tx: Tx, agent_did: str, order_id: UUID) -> str:
+    """The listing of an order of an agent, by one statement. Raises: OrderUnknown."""
+    order = await store.own(tx, agent_did, order_id)
+    if order is None:
+        raise OrderUnknown
+    return order.ref
 
 
 async def read_own(

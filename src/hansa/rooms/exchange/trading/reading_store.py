@@ -39,12 +39,19 @@ CROSS JOIN LATERAL (
 ) t ORDER BY t.ref, t.seq
 """  # noqa: S608
 
-_LEVELS = """
-SELECT price, sum(remaining)::bigint AS qty, count(*) AS orders FROM exchange_order
-WHERE ref = $1 AND side = $2 AND ended_at IS NULL GROUP BY price ORDER BY {order} LIMIT $3
+# One row for each level, or one without a level; nothing for a listing that is not public. One statement is one snapshot of all of them.
+_DEPTHS = """
+SELECT w.ref, w.levels, l.seq, clock_timestamp() AS as_of, b.side, b.price, b.qty, b.orders
+FROM unnest($1::text[], $2::int[]) w (ref, levels)
+JOIN exchange_listing l ON l.ref = w.ref AND l.status <> ALL ($3::text[])
+LEFT JOIN LATERAL (
+  (SELECT side, price, sum(remaining)::bigint AS qty, count(*) AS orders FROM exchange_order
+   WHERE ref = w.ref AND side = 'buy' AND ended_at IS NULL GROUP BY side, price ORDER BY price DESC LIMIT w.levels)
+  UNION ALL
+  (SELECT side, price, sum(remaining)::bigint, count(*) FROM exchange_order
+   WHERE ref = w.ref AND side = 'sell' AND ended_at IS NULL GROUP BY side, price ORDER BY price LIMIT w.levels)
+) b ON true
 """
-
-_SEQ = "SELECT seq, clock_timestamp() AS as_of FROM exchange_listing WHERE ref = $1"
 
 _TRADES = f"""
 SELECT {_TRADE}, buyer_is.related IS TRUE AS is_buyer_insider, seller_is.related IS TRUE AS is_seller_insider
@@ -101,7 +108,7 @@ class Level(msgspec.Struct, frozen=True):
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """The best levels of a book, with the number and the time of the reading."""
+    """The best levels of a book, the best price first, with the number and the time of the reading."""
 
     bids: list[Level]
     asks: list[Level]
@@ -177,13 +184,21 @@ async def trades_of(tx: Tx, orders: Sequence[Order]) -> list[Trade]:
     return [Trade(**row) for row in await tx.fetch(_TRADES_OF, refs, seqs)]
 
 
-async def depth(tx: Tx, ref: str, levels: int) -> Depth:
-    """The best levels of both sides of a listing that there is."""
-    row = await tx.fetchrow(_SEQ, ref)
-    assert row is not None
-    bids = await tx.fetch(_LEVELS.format(order="price DESC"), ref, "buy", levels)
-    asks = await tx.fetch(_LEVELS.format(order="price"), ref, "sell", levels)
-    return Depth([Level(**one) for one in bids], [Level(**one) for one in asks], row["seq"], row["as_of"])
+async def depths(
+    tx: Tx, asked: Sequence[tuple[str, int]], hidden: Sequence[str]
+) -> dict[tuple[str, int], Depth]:
+    """So many of the best levels of both sides of these listings, in one snapshot; listings in a hidden status are absent."""
+    refs, levels = [ref for ref, _ in asked], [count for _, count in asked]
+    found: dict[tuple[str, int], Depth] = {}
+    for row in await tx.fetch(_DEPTHS, refs, levels, list(hidden)):
+        depth = found.setdefault((row["ref"], row["levels"]), Depth([], [], row["seq"], row["as_of"]))
+        if row["side"] is not None:
+            side = depth.bids if row["side"] == "buy" else depth.asks
+            side.append(Level(row["price"], row["qty"], row["orders"]))
+    for depth in found.values():
+        depth.bids.sort(key=lambda level: -level.price)
+        depth.asks.sort(key=lambda level: level.price)
+    return found
 
 
 async def newest_trades(tx: Tx, ref: str, most: int) -> list[PublicTrade]:

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.process.runtime import Config, Db
-from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Agent, agent_holding
 from hansa.foundation.plumbing.web.idempotency import (
@@ -16,8 +15,6 @@ from hansa.foundation.plumbing.web.idempotency import (
     KeyReused,
     Repeatable,
     answer_once,
-    recall,
-    remember,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -26,7 +23,8 @@ from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.exchange.errors import ExchangeDisabled, ListingState, ListingUnknown
 from hansa.rooms.exchange.schemas import REF_PATTERN
 
-from .ending import cancel, cancel_all
+from .acting import PERMISSION
+from .ending import cancel_all
 from .errors import (
     ClientOrderIdUsed,
     InsufficientPoints,
@@ -37,16 +35,18 @@ from .errors import (
     PostOnly,
     TooManyOrders,
 )
+from .gathering import ACTS, Acts, Answer
+from .judging import CancelOrder, PlaceOrder
 from .market import portfolio_of
 from .market_schemas import PortfolioOut
-from .placing import PERMISSION, place
-from .reading import read_order, read_own
+from .reading import read_order, read_own, read_ref
 from .schemas import CancelledOut, OrderIn, OrderOut, OrdersOut, OwnOrdersQuery
 
 router = APIRouter(prefix="/agora", tags=["exchange"], route_class=GuardedRoute)
 
 Trader = Annotated[Agent, agent_holding(PERMISSION)]
 OrderingAgent = Annotated[Agent, agent_holding(PERMISSION, or_capability=True)]
+ActsOfProcess = Annotated[Acts, Depends(ACTS.given)]
 RefInQuery = Annotated[str, Query(pattern=REF_PATTERN, description="Reference of the listing.")]
 
 _READING: tuple[type[Refused], ...] = (Unauthorized, Forbidden, Invalid, TooManyRequests)
@@ -90,8 +90,7 @@ async def place_order(
     body: OrderIn,
     agent: OrderingAgent,
     request: Request,
-    config: Config,
-    db: Db,
+    acts: ActsOfProcess,
     *,
     writes: WriteLimit,
     capability: transfers.CapabilityToken = None,
@@ -106,22 +105,10 @@ async def place_order(
     members = body.model_dump(mode="json", exclude={"approval_id"})
     repeatable = Repeatable(agent.did, f"POST {request.url.path}", key, members) if key else None
     new = body.order(capability, repeatable.scope if repeatable else None)
-
-    async def placed(tx: Tx) -> tuple[str, bool] | agents.Approval:
-        if repeatable is not None and (known := await recall(tx, repeatable)) is not None:
-            return known, True
-        made = await place(tx, agent, new, config)
-        if isinstance(made, agents.Approval):
-            return made
-        answer = OrderOut.of(made).model_dump_json()
-        if repeatable is not None:
-            await remember(tx, repeatable, answer)
-        return answer, False
-
-    outcome = await db.transaction(placed)
-    if isinstance(outcome, agents.Approval):
-        raise transfers.ApprovalRequired(context={"approval_id": str(outcome.id)})
-    response = answer_once(outcome[0], replayed=outcome[1])
+    answer = await acts.carry_out(new.ref, PlaceOrder(agent, new), repeatable)
+    if isinstance(answer, agents.Approval):
+        raise transfers.ApprovalRequired(context={"approval_id": str(answer.id)})
+    response = answer_once(answer.text, replayed=answer.replayed)
     response.status_code = 201
     return response
 
@@ -152,13 +139,20 @@ async def read_one_order(order_id: UUID, agent: Trader, db: Db) -> OrderOut:
     return OrderOut.of(await db.read(lambda tx: read_order(tx, agent.did, order_id)))
 
 
-@router.delete("/orders/{order_id}", responses=problems(*_READING, OrderUnknown, OrderEnded))
+@router.delete(
+    "/orders/{order_id}",
+    response_model=OrderOut,
+    responses=problems(*_READING, OrderUnknown, OrderEnded),
+)
 async def cancel_order(
-    order_id: UUID, agent: Trader, config: Config, db: Db, *, writes: WriteLimit
-) -> OrderOut:
+    order_id: UUID, agent: Trader, acts: ActsOfProcess, db: Db, *, writes: WriteLimit
+) -> Response:
     """Cancel an open order: what it holds is free. An order that has ended is refused."""
     await writes.admit(agent.did)
-    return OrderOut.of(await db.transaction(lambda tx: cancel(tx, agent.did, order_id, config)))
+    ref = await db.query(lambda tx: read_ref(tx, agent.did, order_id))
+    answer = await acts.carry_out(ref, CancelOrder(agent.did, order_id), None)
+    assert isinstance(answer, Answer), "nobody is asked about a cancellation"
+    return answer_once(answer.text, replayed=False)
 
 
 @router.delete("/orders", responses=problems(*_READING, ListingUnknown))

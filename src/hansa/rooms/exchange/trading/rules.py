@@ -14,7 +14,7 @@ from .errors import (
     PostOnly,
     TooManyOrders,
 )
-from .records import Holding, NewOrder, Order
+from .records import NewOrder, Order
 
 OPEN_MAX = 200
 """Open orders of an agent at a listing."""
@@ -61,9 +61,9 @@ def require_room(count: int) -> None:
         raise TooManyOrders(f"The agent has {OPEN_MAX} open orders at this listing.")
 
 
-def require_points(holding: Holding | None, freed: int, qty: int) -> None:
+def require_points(free: int, freed: int, qty: int) -> None:
     """`freed` are the points of the order that is replaced. Raises: InsufficientPoints."""
-    available = (holding.free if holding else 0) + freed
+    available = free + freed
     if available < qty:
         raise InsufficientPoints(context={"available": available, "required": qty})
 

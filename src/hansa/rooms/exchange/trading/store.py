@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.exchange.matching import Ended, Side
 
-from .records import OWNER_KIND, Holding, NewOrder, Order, Trade
+from .records import OWNER_KIND, Holding, Order, Trade
 
 _COLUMNS = ", ".join(f"o.{name}" for name in Order.__struct_fields__)
 _TRADE = ", ".join(f"t.{name}" for name in Trade.__struct_fields__)
@@ -20,7 +20,7 @@ _MOVE_ON = """
 UPDATE exchange_listing SET seq = $3, last_price = coalesce($4, last_price) WHERE ref = $1 AND seq = $2
 """
 
-# The orders that one of this side and quantity could take, in the order in which they trade: so many that their sum covers it.
+# The first orders of this side in the order in which they trade: so many that their sum covers the quantity.
 _REACHED = """
 SELECT {columns} FROM (
   SELECT *, sum(remaining) OVER (ORDER BY {price}, seq) - remaining AS before FROM exchange_order
@@ -28,15 +28,14 @@ SELECT {columns} FROM (
 ) o WHERE o.before < $4::bigint ORDER BY o.seq
 """
 _REACHED_OF: Mapping[Side, str] = {
-    "buy": _REACHED.format(columns=_COLUMNS, price="price", within="<="),
-    "sell": _REACHED.format(columns=_COLUMNS, price="price DESC", within=">="),
+    "sell": _REACHED.format(columns=_COLUMNS, price="price", within="<="),
+    "buy": _REACHED.format(columns=_COLUMNS, price="price DESC", within=">="),
 }
-_OPPOSITE: Mapping[Side, Side] = {"buy": "sell", "sell": "buy"}
 
-_FIND = f"SELECT {_COLUMNS} FROM exchange_order o WHERE o.id = $1"  # noqa: S608
-_FIND_ALL = f"SELECT {_COLUMNS} FROM exchange_order o WHERE o.ref = $1 AND o.seq = ANY ($2)"  # noqa: S608
+_FIND_EACH = f"SELECT {_COLUMNS} FROM exchange_order o WHERE o.id = ANY ($1)"  # noqa: S608
 _FIND_BY_CLIENT = f"""
-SELECT {_COLUMNS} FROM exchange_order o WHERE o.agent_did = $1 AND o.client_order_id = $2
+SELECT {_COLUMNS} FROM unnest($1::text[], $2::text[]) w (agent_did, client_order_id)
+JOIN exchange_order o ON o.agent_did = w.agent_did AND o.client_order_id = w.client_order_id
 """  # noqa: S608
 _OPEN_OF = f"""
 SELECT {_COLUMNS} FROM exchange_order o
@@ -49,7 +48,9 @@ WHERE o.ref = $1 AND o.ended_at IS NULL AND o.expires_at <= clock_timestamp() OR
 _OPEN_AT = f"""
 SELECT {_COLUMNS} FROM exchange_order o WHERE o.ref = $1 AND o.ended_at IS NULL ORDER BY o.seq LIMIT $2
 """  # noqa: S608
-_COUNT_OPEN = "SELECT count(*) FROM exchange_order WHERE agent_did = $1 AND ref = $2 AND ended_at IS NULL"
+_COUNT_OPEN = """
+SELECT agent_did, count(*) AS orders FROM exchange_order WHERE agent_did = ANY ($1) AND ref = $2 AND ended_at IS NULL GROUP BY agent_did
+"""
 _REFS_OF_OPEN = (
     "SELECT DISTINCT ref FROM exchange_order WHERE agent_did = $1 AND ended_at IS NULL ORDER BY ref"
 )
@@ -60,10 +61,34 @@ SELECT agent_did, count(*) AS orders FROM exchange_order WHERE agent_did = ANY (
 _INSERT = f"""
 INSERT INTO exchange_order AS o (ref, seq, id, agent_did, owner, side, qty, price, time_in_force, post_only, remaining, hold_id,
   client_order_id, digest, expires_at, is_counted, capability_id, grant_id, ended_because, ended_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, now() + make_interval(secs => $15), $16, $17, $18, $19,
-  CASE WHEN $19::text IS NOT NULL THEN clock_timestamp() END)
+SELECT $1, w.seq, w.id, w.agent_did, w.owner, w.side, w.qty, w.price, w.time_in_force, w.post_only, w.remaining, w.hold_id,
+  w.client_order_id, w.digest, now() + make_interval(secs => w.ttl_seconds), w.is_counted, w.capability_id, w.grant_id,
+  w.ended_because, CASE WHEN w.ended_because IS NOT NULL THEN clock_timestamp() END
+FROM unnest($2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[], $10::boolean[],
+  $11::bigint[], $12::bigint[], $13::text[], $14::bytea[], $15::boolean[], $16::uuid[], $17::uuid[], $18::text[], $19::int[])
+  w (seq, id, agent_did, owner, side, qty, price, time_in_force, post_only, remaining, hold_id, client_order_id, digest,
+    is_counted, capability_id, grant_id, ended_because, ttl_seconds)
 ON CONFLICT (agent_did, client_order_id) DO NOTHING RETURNING {_COLUMNS}
 """  # noqa: S608
+_INSERTED = (
+    "seq",
+    "id",
+    "agent_did",
+    "owner",
+    "side",
+    "qty",
+    "price",
+    "time_in_force",
+    "post_only",
+    "remaining",
+    "hold_id",
+    "client_order_id",
+    "digest",
+    "is_counted",
+    "capability_id",
+    "grant_id",
+    "ended_because",
+)
 
 _FILL = """
 UPDATE exchange_order o SET remaining = o.remaining - filled.qty,
@@ -74,8 +99,9 @@ WHERE o.ref = $1 AND o.seq = filled.seq AND o.ended_at IS NULL AND o.remaining >
 """
 
 _END = """
-UPDATE exchange_order o SET ended_because = $4, ended_at = clock_timestamp()
-WHERE o.ref = $1 AND o.seq = $2 AND o.remaining = $3 AND o.ended_at IS NULL
+UPDATE exchange_order o SET ended_because = ended.because, ended_at = clock_timestamp()
+FROM unnest($2::bigint[], $3::bigint[], $4::text[]) ended (seq, remaining, because)
+WHERE o.ref = $1 AND o.seq = ended.seq AND o.remaining = ended.remaining AND o.ended_at IS NULL
 """
 
 _INSERT_TRADES = f"""
@@ -131,33 +157,26 @@ async def move_on(tx: Tx, ref: str, before: int, after: int, last_price: Minor |
     assert written == "UPDATE 1", "nobody draws numbers of a locked listing"
 
 
-async def reached(tx: Tx, new: NewOrder, passed_over: int) -> list[Order]:
-    """The open orders that this one could take, in the order of their numbers.
-
-    `passed_over` are the points of the order that it replaces, which it does not take.
-    """
-    query = _REACHED_OF[new.side]
-    # One more point than it takes: an order that is filled in part has met all that there is.
-    most = new.qty + passed_over + 1
-    rows = await tx.fetch(query, new.ref, _OPPOSITE[new.side], new.price, most)
-    return [_as_order(row) for row in rows]
+async def reached(tx: Tx, ref: str, side: Side, price: int | None, most: int) -> list[Order]:
+    """The first open orders of a side, in the order in which they trade, up to a price and to `most` points."""
+    return [_as_order(row) for row in await tx.fetch(_REACHED_OF[side], ref, side, price, most)]
 
 
-async def find(tx: Tx, order_id: UUID) -> Order | None:
-    """One order."""
-    row = await tx.fetchrow(_FIND, order_id)
-    return None if row is None else _as_order(row)
+async def find_each(tx: Tx, order_ids: Sequence[UUID]) -> dict[UUID, Order]:
+    """Orders by their ids."""
+    return (
+        {row["id"]: _as_order(row) for row in await tx.fetch(_FIND_EACH, list(order_ids))}
+        if order_ids
+        else {}
+    )
 
 
-async def find_by_client(tx: Tx, did: str, client_order_id: str) -> Order | None:
-    """The order that an agent placed under this name."""
-    row = await tx.fetchrow(_FIND_BY_CLIENT, did, client_order_id)
-    return None if row is None else _as_order(row)
-
-
-async def find_all(tx: Tx, ref: str, seqs: Sequence[int]) -> dict[int, Order]:
-    """Orders of a listing by their numbers."""
-    return {row["seq"]: _as_order(row) for row in await tx.fetch(_FIND_ALL, ref, list(seqs))}
+async def find_by_client(tx: Tx, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Order]:
+    """The orders that agents placed under these names, by the DID and the client_order_id."""
+    if not names:
+        return {}
+    rows = await tx.fetch(_FIND_BY_CLIENT, *(list(column) for column in zip(*names, strict=True)))
+    return {(row["agent_did"], row["client_order_id"]): _as_order(row) for row in rows}
 
 
 async def open_of(tx: Tx, ref: str, did: str) -> list[Order]:
@@ -175,10 +194,9 @@ async def due(tx: Tx, ref: str, most: int) -> list[Order]:
     return [_as_order(row) for row in await tx.fetch(_DUE, ref, most)]
 
 
-async def count_open(tx: Tx, did: str, ref: str) -> int:
-    """How many open orders an agent has at a listing."""
-    count: int = await tx.fetchval(_COUNT_OPEN, did, ref)
-    return count
+async def count_open(tx: Tx, dids: Sequence[str], ref: str) -> dict[str, int]:
+    """How many open orders these agents have at a listing; those without are absent."""
+    return {row["agent_did"]: row["orders"] for row in await tx.fetch(_COUNT_OPEN, list(dids), ref)}
 
 
 async def refs_of_open(tx: Tx, did: str) -> list[str]:
@@ -191,31 +209,13 @@ async def counts_of_open(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
     return {row["agent_did"]: row["orders"] for row in await tx.fetch(_COUNTS_OF_OPEN, list(dids))}
 
 
-async def insert(tx: Tx, order: Order, ttl_seconds: int | None) -> Order | None:
-    """Write an order; None where its agent used the client_order_id at another listing meanwhile."""
-    row = await tx.fetchrow(
-        _INSERT,
-        order.ref,
-        order.seq,
-        order.id,
-        order.agent_did,
-        order.owner,
-        order.side,
-        order.qty,
-        order.price,
-        order.time_in_force,
-        order.post_only,
-        order.remaining,
-        order.hold_id,
-        order.client_order_id,
-        order.digest,
-        ttl_seconds,
-        order.is_counted,
-        order.capability_id,
-        order.grant_id,
-        order.ended_because,
-    )
-    return None if row is None else _as_order(row)
+async def insert(
+    tx: Tx, ref: str, orders: Sequence[Order], ttls_seconds: Sequence[int | None]
+) -> dict[int, Order]:
+    """Write orders; absent is one whose agent used its client_order_id at another listing meanwhile."""
+    columns = ([getattr(order, name) for order in orders] for name in _INSERTED)
+    rows = await tx.fetch(_INSERT, ref, *columns, list(ttls_seconds))
+    return {row["seq"]: _as_order(row) for row in rows}
 
 
 async def fill(tx: Tx, ref: str, filled: Mapping[int, int]) -> None:
@@ -225,10 +225,12 @@ async def fill(tx: Tx, ref: str, filled: Mapping[int, int]) -> None:
         assert written == f"UPDATE {len(filled)}", "the orders of a locked listing are as they were read"
 
 
-async def end(tx: Tx, ref: str, ended: Ended) -> None:
-    """End an open order."""
-    written = await tx.execute(_END, ref, ended.order, ended.remaining, ended.because)
-    assert written == "UPDATE 1", "the orders of a locked listing are as they were read"
+async def end(tx: Tx, ref: str, ended: Sequence[Ended]) -> None:
+    """End open orders."""
+    if ended:
+        columns = ([getattr(event, name) for event in ended] for name in ("order", "remaining", "because"))
+        written = await tx.execute(_END, ref, *columns)
+        assert written == f"UPDATE {len(ended)}", "the orders of a locked listing are as they were read"
 
 
 async def gaps(tx: Tx, most: int) -> list[str]:
@@ -263,9 +265,11 @@ async def post(tx: Tx, ref: str, trades: Sequence[Trade]) -> None:
 
 
 async def lock_holdings(tx: Tx, ref: str, dids: Sequence[str]) -> dict[str, Holding]:
-    """The holdings of these agents at a listing, opened where they had none, locked in the order of their DIDs."""
-    await tx.execute(_OPEN_HOLDINGS, ref, list(dids))
+    """The holdings of these agents at a locked listing, opened where they had none, locked in the order of their DIDs."""
     rows = await tx.fetch(_LOCK_HOLDINGS, ref, list(dids))
+    if len(rows) < len(dids):
+        await tx.execute(_OPEN_HOLDINGS, ref, list(dids))
+        rows = await tx.fetch(_LOCK_HOLDINGS, ref, list(dids))
     return {row["agent_did"]: Holding(row["qty"], row["locked"], row["cost"]) for row in rows}
 
 
