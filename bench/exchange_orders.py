@@ -206,7 +206,8 @@ async def _transfers(runtime: Runtime, dids: Sequence[str], seconds: int) -> flo
 
 async def _read_books(figures: Figures, directory: Path, callers: Path, ref: str, seconds: int) -> None:
     path = f"/api/v1/agora/listings/{ref}/book"
-    async with served(directory) as service:
+    # All readers have one address.
+    async with served(directory, RATE_LIMIT_READS="off", LOG_LEVEL="warning") as service:
         driven = [
             await drive("reads.lua", service.url, callers, path, connections=CONNECTIONS, seconds=seconds)
             for _ in range(ROUNDS)
