@@ -34,21 +34,22 @@ STATES: Mapping[str, tuple[str, ...]] = {
     "waiting": (
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
         "changes_requested", "requested", "not_checked", "disputed", "appealed", "voting", "paused",
+        "review", "halted", "launching", "partially_filled", "subscribed",
         "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown", "awaiting",
     ),
     "active": (
         "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",
-        "executing", "awarded", "consumed",
+        "executing", "awarded", "consumed", "trading",
     ),
     "done": (
         "completed", "settled", "approved", "paid", "closed", "used", "confirmed", "delivered", "resolved", "ruled",
         "committed", "captured", "verified", "on", "executed", "won", "released", "ended", "succeeded",
-        "passed", "applied",
+        "passed", "applied", "filled", "allocated",
     ),
     "failed": (
         "revoked", "rejected", "denied", "failed", "expired", "cancelled", "breached", "unreachable", "slashed",
         "dead", "aborted", "refused", "lost", "quarantined", "superseded", "budget_exceeded",
-        "declined", "vetoed", "lapsed", "stale",
+        "declined", "vetoed", "lapsed", "stale", "delisted",
     ),
 }  # fmt: skip
 _KIND_OF = {state: kind for kind, states in STATES.items() for state in states}

@@ -57,6 +57,10 @@ EXPLORER = Group(
         Link("/guides", "Docs", "docs", below=("/docs", "/first-steps", "/client", "/connect")),
     ),
 )
+_MARKET = Link("/market", "Market", "market", below=("/swaps",))
+_EXPLORER_WITH_MARKET = Group(
+    EXPLORER.name, tuple(_MARKET if link.path == "/swaps" else link for link in EXPLORER.links)
+)
 PERSON = (
     Group(
         "",
@@ -99,12 +103,19 @@ ADMINISTRATION = (
             Link("/administration/administrators", "Administrators", "approve", PLATFORM),
         ),
     ),
-    Group("Enforcement", (Link("/administration/disputes", "Disputes", "dispute", ENFORCEMENT),)),
+    Group(
+        "Enforcement",
+        (
+            Link("/administration/disputes", "Disputes", "dispute", ENFORCEMENT),
+            Link("/administration/trading", "Trading", "market", ENFORCEMENT),
+        ),
+    ),
     Group(
         "Money",
         (
             Link("/administration/treasury", "Treasury", "wallet", TREASURY),
             Link("/administration/awards", "Awards", "approve", TREASURY),
+            Link("/administration/listings", "Listings", "market", PLATFORM),
         ),
     ),
     Group(
@@ -151,6 +162,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
             ("/wallet/tokens", "Payment tokens", OPERATE),
             ("/wallet/quotes", "Quotes", OPERATE),
             ("/wallet/bond", "Bond", OPERATE),
+            ("/market", "Points", READ),
             ("/wallet/bridge", "Bridge", OPERATE),
             ("/wallet/x402", "x402 wallets", OPERATE),
             ("/wallet/proof", "Proof", READ),
@@ -193,6 +205,11 @@ FORMS_OF_AGENTS = (
     ("/children/check", MANAGE),
     ("/releases/check", OPERATE),
 )
+
+
+def explorer_of(*, has_market: bool) -> Group:
+    """Links of the public pages; with an exchange the market of points is among them, and leads to the swaps."""
+    return _EXPLORER_WITH_MARKET if has_market else EXPLORER
 
 
 def side_groups(areas: Collection[str], path: str) -> list[Group]:
@@ -261,7 +278,9 @@ def right_for(base: str, path: str) -> Right:
     return max(found, default=(0, Right.OPERATE))[1]
 
 
-def organization_groups(base: str, *, is_admin: bool, others: Collection[Link]) -> list[Group]:
+def organization_groups(
+    base: str, *, is_admin: bool, has_market: bool, others: Collection[Link]
+) -> list[Group]:
     """Side navigation of an organization, whose pages stand below `base`, with the links to the person's other ones."""
     pages = [
         Link(base, "Home", "home"),
@@ -270,6 +289,7 @@ def organization_groups(base: str, *, is_admin: bool, others: Collection[Link]) 
         Link(f"{base}/agents", "Agents", "agent"),
         Link(f"{base}/treasury", "Treasury", "wallet"),
         Link(f"{base}/work", "Work", "contract"),
+        *([Link(f"{base}/listing", "Listing", "market")] if has_market else []),
         *(
             [Link(f"{base}/audit", "Audit", "proof"), Link(f"{base}/settings", "Settings", "settings")]
             if is_admin

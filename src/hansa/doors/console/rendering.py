@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 import hansa
 from hansa.doors.console.highlighting import highlighted
 from hansa.doors.console.identity import avatar, chip, party, short_did, system_name
-from hansa.doors.console.navigation import EXPLORER, place_in
+from hansa.doors.console.navigation import explorer_of, place_in
 from hansa.doors.console.owner_text import laid_out, link, prose, theirs
 from hansa.doors.console.style_sheets import packed_page, style_of, style_sources
 from hansa.foundation.plumbing.process.runtime import runtime_of
@@ -119,20 +119,28 @@ async def rendered_in_steps(request: Request, template: str, **content: Any) -> 
 
 def _variables(request: Request, content: Mapping[str, Any]) -> dict[str, Any]:
     settings, path = runtime_of(request).settings, request.url.path
+    explorer = explorer_of(has_market=settings.exchange_enabled)
     return {
         "settings": settings,
         "version": hansa.__version__,
         "path": path,
-        "explorer": EXPLORER,
-        "open_chrome": _open_chrome(settings.registry_name, place_in(EXPLORER, path)),
+        "explorer": explorer,
+        "open_chrome": _open_chrome(
+            settings.registry_name, place_in(explorer, path), settings.exchange_enabled
+        ),
         **content,
     }
 
 
 @lru_cache(maxsize=CHROMES_KEPT_MAX)
-def _open_chrome(registry_name: str, place: str) -> Markup:
+def _open_chrome(registry_name: str, place: str, has_market: bool) -> Markup:
     """The header and the menu of pages without a person: the same for all with one place in the menu."""
-    return part("chrome.html", settings={"registry_name": registry_name}, path=place, explorer=EXPLORER)
+    return part(
+        "chrome.html",
+        settings={"registry_name": registry_name},
+        path=place,
+        explorer=explorer_of(has_market=has_market),
+    )
 
 
 def with_ages_of_now(text: bytes) -> tuple[bytes, float]:

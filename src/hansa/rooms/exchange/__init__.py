@@ -1,6 +1,76 @@
 """Exchange: organizations sell points, rights to a share of their revenue for a term."""
 
 from hansa.rooms.exchange.auditing import gaps
+from hansa.rooms.exchange.deciding import approve, delist, halt, reject, resume
 from hansa.rooms.exchange.descriptor import ROOM
+from hansa.rooms.exchange.errors import ListingUnknown
+from hansa.rooms.exchange.launches import Subscription, newest_of
+from hansa.rooms.exchange.reading import (
+    read_any,
+    read_in_states,
+    read_listing,
+    read_of_organization,
+    read_page,
+)
+from hansa.rooms.exchange.records import Listing, ShownListing
+from hansa.rooms.exchange.schemas import ListingReasonIn, RefInPath
+from hansa.rooms.exchange.trading import (
+    PERMISSION,
+    SPANS,
+    Candle,
+    Depth,
+    Held,
+    Level,
+    Order,
+    OrderIn,
+    ShownOrder,
+    Timeframe,
+    place,
+    portfolio_of,
+    read_book,
+    read_candles,
+    read_day,
+    read_holders,
+    read_resting,
+    read_trades,
+)
 
-__all__ = ["ROOM", "gaps"]
+__all__ = [
+    "PERMISSION",
+    "ROOM",
+    "SPANS",
+    "Candle",
+    "Depth",
+    "Held",
+    "Level",
+    "Listing",
+    "ListingReasonIn",
+    "ListingUnknown",
+    "Order",
+    "OrderIn",
+    "RefInPath",
+    "ShownListing",
+    "ShownOrder",
+    "Subscription",
+    "Timeframe",
+    "approve",
+    "delist",
+    "gaps",
+    "halt",
+    "newest_of",
+    "place",
+    "portfolio_of",
+    "read_any",
+    "read_book",
+    "read_candles",
+    "read_day",
+    "read_holders",
+    "read_in_states",
+    "read_listing",
+    "read_of_organization",
+    "read_page",
+    "read_resting",
+    "read_trades",
+    "reject",
+    "resume",
+]

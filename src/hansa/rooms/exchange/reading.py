@@ -1,6 +1,7 @@
 """Listings as everybody reads them. Drafts and listings under review are read by members of the organization and by administrators."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
@@ -14,6 +15,7 @@ from .records import Listing, ShownListing
 
 LISTED_MAX = 1000
 """Public listings that are returned; those that have ended are among them."""
+OF_ORGANIZATION_SHOWN = 20
 HIDDEN = ("DRAFT", "REVIEW")
 AREA = "admin_platform"
 
@@ -36,6 +38,30 @@ async def read_listing(tx: Tx, reader: Developer | None, ref: str) -> ShownListi
     if listing.status in HIDDEN and not _reviews(reader):
         await _require_member(tx, reader, listing)
     return await shown(tx, listing)
+
+
+async def read_page(tx: Tx, limit: int, offset: int) -> tuple[list[ShownListing], bool]:
+    """Public listings, those that live first, and whether more follow."""
+    found = await store.page(tx, limit + 1, offset)
+    return await all_shown(tx, found[:limit]), len(found) > limit
+
+
+async def read_in_states(tx: Tx, *states: str) -> list[ShownListing]:
+    """The listings in these states, as administrators read them."""
+    return await all_shown(tx, await store.in_states(tx, states, LISTED_MAX))
+
+
+async def read_any(tx: Tx, ref: str) -> ShownListing:
+    """One listing in any state, as administrators read it. Raises: ListingUnknown."""
+    listing = await store.find(tx, ref)
+    if listing is None:
+        raise ListingUnknown
+    return await shown(tx, listing)
+
+
+async def read_of_organization(tx: Tx, organization_id: UUID) -> list[ShownListing]:
+    """The newest listings of an organization, as its members read them."""
+    return await all_shown(tx, await store.of_organization(tx, organization_id, OF_ORGANIZATION_SHOWN))
 
 
 async def shown(tx: Tx, listing: Listing) -> ShownListing:

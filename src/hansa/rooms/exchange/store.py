@@ -1,5 +1,6 @@
 """The SQL of listings. A state is left once, by one conditional UPDATE."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,18 @@ _LOCK = "SELECT FROM exchange_listing WHERE ref = $1 FOR NO KEY UPDATE"
 _PUBLIC = "l.status NOT IN ('DRAFT', 'REVIEW')"
 
 _LISTED = f"SELECT {_SHOWN} FROM exchange_listing l WHERE {_PUBLIC} ORDER BY l.ref LIMIT $1"  # noqa: S608
+
+# Those that live stand before those that have ended.
+_PAGE = f"""
+SELECT {_SHOWN} FROM exchange_listing l WHERE {_PUBLIC}
+ORDER BY l.status IN ('EXPIRED', 'DELISTED', 'FAILED'), l.ref LIMIT $1 OFFSET $2
+"""  # noqa: S608
+
+_IN_STATES = f"SELECT {_SHOWN} FROM exchange_listing l WHERE l.status = ANY ($1) ORDER BY l.ref LIMIT $2"  # noqa: S608
+
+_OF_ORGANIZATION = f"""
+SELECT {_SHOWN} FROM exchange_listing l WHERE l.organization_id = $1 ORDER BY l.created_at DESC, l.ref LIMIT $2
+"""  # noqa: S608
 
 _REVIEWED = f"SELECT {_SHOWN} FROM exchange_listing l WHERE l.status = 'REVIEW' ORDER BY l.ref LIMIT $1"  # noqa: S608
 
@@ -112,6 +125,21 @@ async def lock(tx: Tx, ref: str) -> Listing | None:
 async def listed(tx: Tx, most: int) -> list[Listing]:
     """The first public listings, by their references."""
     return [_as_listing(row) for row in await tx.fetch(_LISTED, most)]
+
+
+async def page(tx: Tx, limit: int, offset: int) -> list[Listing]:
+    """Public listings, those that live before those that have ended."""
+    return [_as_listing(row) for row in await tx.fetch(_PAGE, limit, offset)]
+
+
+async def in_states(tx: Tx, states: Sequence[str], most: int) -> list[Listing]:
+    """The first listings in these states, by their references."""
+    return [_as_listing(row) for row in await tx.fetch(_IN_STATES, list(states), most)]
+
+
+async def of_organization(tx: Tx, organization_id: UUID, most: int) -> list[Listing]:
+    """The newest listings of an organization, in any state."""
+    return [_as_listing(row) for row in await tx.fetch(_OF_ORGANIZATION, organization_id, most)]
 
 
 async def reviewed(tx: Tx, most: int) -> list[Listing]:

@@ -13,7 +13,7 @@ A form is taken only from the registry's own pages (`same_origin`). The form of 
 """
 
 from .errors import FormRefused
-from .form_acts import AtOneMoment, act_once, try_once
+from .form_acts import AtOneMoment, act_once, tried, try_once
 from .forms import SentForm, whole_number
 from .pages import account_page, form_page, see_other
 from .policy import (
@@ -69,6 +69,7 @@ __all__ = [
     "proved_upload_in",
     "require_proof",
     "see_other",
+    "tried",
     "try_once",
     "whole_number",
 ]

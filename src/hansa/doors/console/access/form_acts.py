@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 from fastapi import Request
@@ -94,3 +94,24 @@ async def try_once(
         except KeyInProgress:
             await asyncio.sleep(pause)
     return await acts.transaction(recalled_or_done)
+
+
+class _TakenBack(Exception):
+    """Ends the transaction of a preview; it carries the outcome."""
+
+    def __init__(self, outcome: object) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+async def tried(db: Database, act: Callable[[Tx], Awaitable[Result]]) -> Result:
+    """The outcome of an act in a transaction that is taken back: the preview of the act. Raises: the errors of the act."""
+
+    async def taken_back(tx: Tx) -> None:
+        raise _TakenBack(await act(tx))
+
+    try:
+        await db.transaction(taken_back)
+    except _TakenBack as ended:
+        return cast("Result", ended.outcome)
+    raise AssertionError("a preview is kept")

@@ -6,7 +6,7 @@ import msgspec
 from fastapi import Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import SentForm, SignedIn
+from hansa.doors.console.access import SentForm, SignedIn, tried
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -22,7 +22,6 @@ from .pages import (
     administration_page,
     administration_router,
     carry_out,
-    tried,
 )
 
 router = administration_router()

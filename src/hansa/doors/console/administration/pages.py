@@ -1,7 +1,7 @@
 """Shared parts of the administration's pages: their callers, the acts of their forms, their frame."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -42,8 +42,6 @@ TreasuryAct = Annotated[Acting, proved_act_in(TREASURY)]
 SupportAct = Annotated[Acting, proved_act_in(SUPPORT)]
 FederationAct = Annotated[Acting, proved_act_in(FEDERATION)]
 
-
-Outcome = TypeVar("Outcome")
 RefusedPage = Callable[[SentForm, int], Awaitable[HTMLResponse]]
 """The page of a form that was refused: the form with what is wrong with it, and the status."""
 
@@ -72,27 +70,6 @@ async def carry_out(
     except Refused as refusal:
         return await refused(sender.form.refused(refusal), refusal.status)
     return see_other(done)
-
-
-class _TakenBack(Exception):
-    """Ends the transaction of a preview; it carries the outcome."""
-
-    def __init__(self, outcome: object) -> None:
-        super().__init__()
-        self.outcome = outcome
-
-
-async def tried(db: Database, act: Callable[[Tx], Awaitable[Outcome]]) -> Outcome:
-    """The outcome of an act in a transaction that is taken back: the preview of the act. Raises: the errors of the act."""
-
-    async def taken_back(tx: Tx) -> None:
-        raise _TakenBack(await act(tx))
-
-    try:
-        await db.transaction(taken_back)
-    except _TakenBack as ended:
-        return cast("Outcome", ended.outcome)
-    raise AssertionError("a preview is kept")
 
 
 class FormsPage:

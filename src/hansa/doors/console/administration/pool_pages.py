@@ -11,7 +11,7 @@ import msgspec
 from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, Response
 
-from hansa.doors.console.access import Acting, SentForm, SignedIn
+from hansa.doors.console.access import Acting, SentForm, SignedIn, tried
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
@@ -19,7 +19,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, parse_positive
 from hansa.rooms import federation, ledger, transfers
 
-from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router, tried
+from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router
 
 router = administration_router()
 

@@ -6,7 +6,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 
-from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn
+from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn, tried
 from hansa.doors.console.own_agents.picker import with_dids
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
@@ -16,7 +16,7 @@ from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
 from hansa.rooms import agents, auditor, ledger
 
-from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router, tried
+from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router
 
 router = administration_router()
 

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, Response
 from hansa.doors.console.access import Acting, SentForm, SignedIn, account_page, see_other
 from hansa.doors.console.api_acts import ACCEPTED, ApiAnswer
 from hansa.doors.console.navigation import Link, organization_groups
+from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
@@ -72,7 +73,12 @@ def organization_page(
         form,
         status=status,
         section=base + section,
-        groups=organization_groups(base, is_admin=role >= Role.ADMIN, others=others),
+        groups=organization_groups(
+            base,
+            is_admin=role >= Role.ADMIN,
+            has_market=runtime_of(request).settings.exchange_enabled,
+            others=others,
+        ),
         **{
             "organization": organization,
             "base": base,

@@ -22,6 +22,7 @@ from . import (
     history_pages,
     import_pages,
     log_pages,
+    market_pages,
     metrics_pages,
     narrowing,
     open_proposal_pages,
@@ -80,6 +81,7 @@ ROUTERS = (
     open_proposal_pages.router,
     bid_pages.router,
     governance_pages.router,
+    market_pages.router,
     proposal_pages.router,
 )
 

@@ -25,6 +25,7 @@ OPERATIONS = {
     "spawn": "Purse of a child",
     "bridge.transfer": "Lock of units for the bridge",
     "bridge.redeem": "Redemption over the bridge",
+    "exchange.trade": "Points",
 }
 # Page below that of the agent, whose form makes the payment.
 PAGES = {
@@ -33,6 +34,7 @@ PAGES = {
     "spawn": "children",
     "bridge.transfer": "wallet/bridge",
     "bridge.redeem": "wallet/bridge",
+    "exchange.trade": "market",
 }
 OTHERWISE = "wallet/send"
 

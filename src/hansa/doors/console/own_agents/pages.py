@@ -26,7 +26,7 @@ SHOWN = 50
 READS = [Depends(within_read_limit)]
 ACTS = [Depends(limited(agents.ACT_TOKENS))]
 # Pages for which only some registries have a use.
-BRIDGE = ("/wallet/bridge",)
+BRIDGE, MARKET = ("/wallet/bridge",), ("/market",)
 
 
 def settings_router() -> APIRouter:
@@ -57,7 +57,11 @@ def agent_page(
 ) -> HTMLResponse:
     """A page of an own agent, with the navigation of the agent. Raises: OrgRoleRequired, where a member may not open it."""
     base = path_of(agent.did)
-    without = () if federation.is_mainframe(runtime_of(request).settings) else BRIDGE
+    settings = runtime_of(request).settings
+    without = (
+        *(() if federation.is_mainframe(settings) else BRIDGE),
+        *(() if settings.exchange_enabled else MARKET),
+    )
     if agent.held_right < right_for(base, request.url.path):
         raise OrgRoleRequired
     tabs, subpages = agent_tabs(base, request.url.path, agent.held_right, without)

@@ -20,14 +20,50 @@ function valuesOf(figure) {
   return {
     times: rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000),
     labels: rows.map((row) => row.querySelector("time").textContent),
-    numbers: rows.map((row) => Number(row.querySelector("data").value)),
-    texts: rows.map((row) => row.querySelector("data").textContent),
+    texts: rows.map((row) => [...row.querySelectorAll("data")].map((value) => value.textContent).join(", ")),
+    // Open, high, low and close of candles; of other plots the values alone.
+    lines: [...rows[0].querySelectorAll("data")].map((_, place) => rows.map((row) => Number(row.querySelectorAll("data")[place].value))),
   };
+}
+
+const BODY_SHARE = 0.7;
+
+// A falling candle is filled, a rising one is not.
+function drawCandles(plot, values, seconds, colors) {
+  const { ctx, bbox } = plot;
+  const [opens, highs, lows, closes] = values.lines;
+  const ratio = devicePixelRatio || 1;
+  const step = plot.valToPos(seconds, "x", true) - plot.valToPos(0, "x", true);
+  const body = Math.max(ratio, Math.min(step * BODY_SHARE, 24 * ratio));
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.lineWidth = 1.5 * ratio;
+  values.times.forEach((time, place) => {
+    const x = plot.valToPos(time, "x", true);
+    const [open, high, low, close] = [opens, highs, lows, closes].map((line) => plot.valToPos(line[place], "y", true));
+    const isFalling = closes[place] < opens[place];
+    ctx.strokeStyle = ctx.fillStyle = isFalling ? colors.fall : colors.rise;
+    const [top, bottom] = [Math.min(open, close), Math.max(open, close)];
+    ctx.beginPath();
+    ctx.moveTo(x, high);
+    ctx.lineTo(x, top);
+    ctx.moveTo(x, bottom);
+    ctx.lineTo(x, low);
+    ctx.stroke();
+    const shape = [x - body / 2, top, body, Math.max(bottom - top, ratio)];
+    if (isFalling) ctx.fillRect(...shape);
+    ctx.strokeRect(...shape);
+  });
+  ctx.restore();
 }
 
 function optionsOf(figure, values, margin, width, show) {
   const color = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
   const isBars = figure.dataset.plot === "bars";
+  const isCandles = figure.dataset.plot === "candles";
+  const colors = { rise: color("--good"), fall: color("--bad") };
   const axis = { stroke: color("--soft"), font: FONT, grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
   return {
     width,
@@ -37,9 +73,14 @@ function optionsOf(figure, values, margin, width, show) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     scales: {
       x: { range: (_, from, to) => [from - margin, to + margin] },
-      y: { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.05 : 1] },
+      y: {
+        range: (_, least, most) => {
+          const room = (most - least) * 0.1 || most * 0.05;
+          return isCandles ? [least - room, most + room] : [Math.min(0, least), most > 0 ? most * 1.05 : 1];
+        },
+      },
     },
-    series: [
+    series: isCandles ? [{}, ...values.lines.map(() => ({ paths: () => null, points: { show: false } }))] : [
       {},
       {
         stroke: color("--link"),
@@ -53,7 +94,10 @@ function optionsOf(figure, values, margin, width, show) {
       { ...axis, values: labelsOf, space: LABEL_SPACE },
       { ...axis, size: SIDE_SPACE, values: (_, amounts) => amounts.map((amount) => SHORT.format(amount / figure.dataset.perUnit)) },
     ],
-    hooks: { setCursor: [(plot) => show(plot.cursor.idx)] },
+    hooks: {
+      setCursor: [(plot) => show(plot.cursor.idx)],
+      draw: isCandles ? [(plot) => drawCandles(plot, values, Number(figure.dataset.seconds), colors)] : [],
+    },
   };
 }
 
@@ -98,14 +142,15 @@ function draw(figure) {
   const show = (place) => {
     readout.textContent = place === null || place === undefined ? say : `${values.labels[place]}: ${values.texts[place]}`;
   };
-  // The first and the last bar are shown whole.
-  const margin = figure.dataset.plot === "bars" ? length / (2 * (values.times.length - 1)) : 0;
+  // The first and the last bar or candle are shown whole.
+  const half = figure.dataset.plot === "candles" ? figure.dataset.seconds / 2 : length / (2 * (values.times.length - 1));
+  const margin = figure.dataset.plot === "line" ? 0 : half;
   let plot;
 
   const act = (seconds) => plot.setScale("x", { min: last - seconds, max: last });
   const redraw = () => {
     plot?.destroy();
-    plot = new uPlot(optionsOf(figure, values, margin, container.clientWidth, show), [values.times, values.numbers], container);
+    plot = new uPlot(optionsOf(figure, values, margin, container.clientWidth, show), [values.times, ...values.lines], container);
   };
 
   picture.replaceWith(container);

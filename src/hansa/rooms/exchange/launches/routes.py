@@ -103,7 +103,9 @@ async def subscribe_to_launch(
 
     outcome = await db.transaction(subscribed)
     if isinstance(outcome, agents.Approval):
-        raise transfers.ApprovalRequired(context={"approval_id": str(outcome.id)})
+        raise transfers.ApprovalRequired(
+            context={"approval_id": str(outcome.id), "expires_at": outcome.expires_at.isoformat()}
+        )
     answer = answer_once(outcome[0], replayed=outcome[1])
     answer.status_code = 201
     return answer

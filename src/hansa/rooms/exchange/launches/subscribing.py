@@ -105,6 +105,11 @@ async def read(tx: Tx, agent: Agent, ref: str) -> tuple[Listing, Subscription]:
     return listing, found
 
 
+async def newest_of(tx: Tx, agent_did: str, ref: str) -> Subscription | None:
+    """The newest subscription of an agent to a launch."""
+    return await store.newest_of(tx, ref, agent_did)
+
+
 async def cancel_one(tx: Tx, found: Subscription, price: Minor, runtime: Runtime) -> Subscription:
     """Cancel a subscription of a locked, open launch: its units and budgets are free. Raises: SubscriptionEnded."""
     cancelled = await store.cancel(tx, found.id)

@@ -8,8 +8,24 @@ from hansa.rooms.exchange.trading.following import (
     ORDERS_OF_ENDED,
     ORDERS_OF_STOPPED,
 )
+from hansa.rooms.exchange.trading.market import (
+    SPANS,
+    Portfolio,
+    Timeframe,
+    portfolio_of,
+    read_book,
+    read_candles,
+    read_day,
+    read_holders,
+    read_resting,
+    read_trades,
+)
 from hansa.rooms.exchange.trading.market_routes import market_router
+from hansa.rooms.exchange.trading.placing import PERMISSION, place
+from hansa.rooms.exchange.trading.reading_store import Candle, Depth, Held, Level
+from hansa.rooms.exchange.trading.records import Order, ShownOrder
 from hansa.rooms.exchange.trading.routes import router
+from hansa.rooms.exchange.trading.schemas import OrderIn
 
 __all__ = [
     "ENDED",
@@ -17,9 +33,28 @@ __all__ = [
     "ORDERS_OF_ENDED",
     "ORDERS_OF_STOPPED",
     "ORDER_EXPIRY",
+    "PERMISSION",
+    "SPANS",
+    "Candle",
+    "Depth",
+    "Held",
+    "Level",
+    "Order",
+    "OrderIn",
+    "Portfolio",
+    "ShownOrder",
+    "Timeframe",
     "count_orders",
     "market_router",
     "order_gaps",
+    "place",
+    "portfolio_of",
+    "read_book",
+    "read_candles",
+    "read_day",
+    "read_holders",
+    "read_resting",
+    "read_trades",
     "require_no_orders",
     "router",
 ]

@@ -17,6 +17,8 @@ from hansa.rooms.exchange.records import Listing
 
 from . import reading_store as store
 from .reading_store import Candle, Depth, Held, Holder, PublicTrade
+from .records import Order
+from .rules import OPEN_MAX
 
 Timeframe: TypeAlias = Literal["1m", "5m", "15m", "1h", "4h", "1d", "1w"]
 SPANS: dict[Timeframe, timedelta] = {
@@ -28,6 +30,8 @@ SPANS: dict[Timeframe, timedelta] = {
     "1d": timedelta(days=1),
     "1w": timedelta(weeks=1),
 }
+
+DAY_HOURS = 24
 
 
 class Portfolio(msgspec.Struct, frozen=True):
@@ -81,6 +85,16 @@ async def read_holders(tx: Tx, ref: str, limit: int, offset: int) -> tuple[list[
 async def portfolio_of(tx: Tx, agent_did: str) -> Portfolio:
     """Points and escrow of an agent."""
     return Portfolio(await store.holdings_of(tx, agent_did), await store.escrow_of(tx, agent_did))
+
+
+async def read_day(tx: Tx, refs: Sequence[str]) -> dict[str, list[Minor]]:
+    """The price at the end of each hour of the last day, by listing, the oldest first; one without a price is absent."""
+    return await store.hourly_prices(tx, refs, DAY_HOURS)
+
+
+async def read_resting(tx: Tx, agent_did: str, ref: str | None) -> list[Order]:
+    """The open orders of an agent, at one listing or at all, the newest first."""
+    return await store.resting(tx, agent_did, ref, OPEN_MAX)
 
 
 async def _public(tx: Tx, ref: str) -> Listing:

@@ -85,6 +85,22 @@ ORDER BY h.qty DESC, h.agent_did
 """
 _COUNT_HOLDERS = "SELECT count(*) FROM exchange_holding WHERE ref = $1 AND qty > 0"
 
+# The price at the end of each of the last `$2` hours, from then until now; before its first trade a listing has the price of its launch.
+_HOURLY = """
+SELECT l.ref, array_agg(coalesce(t.price, l.price) ORDER BY hour DESC) AS prices
+FROM exchange_listing l CROSS JOIN generate_series(0, $2::int) hour
+LEFT JOIN LATERAL (
+  SELECT price FROM exchange_trade WHERE ref = l.ref AND recorded_at <= now() - make_interval(hours => hour)
+  ORDER BY recorded_at DESC, seq DESC LIMIT 1
+) t ON true
+WHERE l.ref = ANY ($1) AND l.last_price IS NOT NULL GROUP BY l.ref
+"""
+
+_RESTING = f"""
+SELECT {_COLUMNS} FROM exchange_order o
+WHERE o.agent_did = $1 AND ($2::text IS NULL OR o.ref = $2) AND o.ended_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT $3
+"""  # noqa: S608
+
 _PORTFOLIO = """
 SELECT h.ref, h.qty, h.locked, h.cost, l.last_price FROM exchange_holding h JOIN exchange_listing l ON l.ref = h.ref
 WHERE h.agent_did = $1 AND h.qty > 0 ORDER BY h.ref
@@ -222,6 +238,16 @@ async def holders(tx: Tx, ref: str, limit: int, offset: int) -> tuple[list[Holde
     rows = await tx.fetch(_HOLDERS, ref, limit, offset)
     total: int = await tx.fetchval(_COUNT_HOLDERS, ref)
     return [Holder(**row) for row in rows], total
+
+
+async def hourly_prices(tx: Tx, refs: Sequence[str], hours: int) -> dict[str, list[Minor]]:
+    """The price of each listing that has one, hour by hour until now: `hours` + 1 of them."""
+    return {row["ref"]: row["prices"] for row in await tx.fetch(_HOURLY, list(refs), hours)}
+
+
+async def resting(tx: Tx, agent_did: str, ref: str | None, most: int) -> list[Order]:
+    """The newest open orders of an agent, of one listing or of all."""
+    return [Order(**row) for row in await tx.fetch(_RESTING, agent_did, ref, most)]
 
 
 async def holdings_of(tx: Tx, agent_did: str) -> list[Held]:

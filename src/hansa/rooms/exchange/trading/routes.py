@@ -107,7 +107,9 @@ async def place_order(
     new = body.order(capability, repeatable.scope if repeatable else None)
     answer = await acts.carry_out(new.ref, PlaceOrder(agent, new), repeatable)
     if isinstance(answer, agents.Approval):
-        raise transfers.ApprovalRequired(context={"approval_id": str(answer.id)})
+        raise transfers.ApprovalRequired(
+            context={"approval_id": str(answer.id), "expires_at": answer.expires_at.isoformat()}
+        )
     response = answer_once(answer.text, replayed=answer.replayed)
     response.status_code = 201
     return response

@@ -1,0 +1,110 @@
+"""The market of points: the listings, and each by itself with its terms, its chart, its book, its trades and its holders."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from hansa.doors.console.market_plots import CandlePlot, change_of, day_line, depth_of
+from hansa.doors.console.rendering import page
+from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.storage.joined_reads import read_together
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.rooms import exchange
+
+router = APIRouter(
+    include_in_schema=False,
+    default_response_class=HTMLResponse,
+    route_class=LazyRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+LISTINGS_SHOWN, LEVELS_SHOWN, TRADES_SHOWN, HOLDERS_SHOWN, CANDLES_SHOWN = 20, 10, 20, 20, 120
+REFRESH_SECONDS = 10
+Offset = Annotated[int, Query(ge=0, le=10**6)]
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A listing in the list, with its price over the last day where it has one."""
+
+    shown: exchange.ShownListing
+    change: str | None
+    plot: Markup | None
+
+
+@router.get("/market")
+async def show_market(
+    _: Public, request: Request, db: Db, settings: Config, *, offset: Offset = 0
+) -> HTMLResponse:
+    """The listings of this registry, those that live first; none while its exchange is off."""
+
+    async def reading(tx: Tx) -> tuple[list[Row], bool]:
+        found, has_more = await exchange.read_page(tx, LISTINGS_SHOWN, offset)
+        days = await exchange.read_day(tx, [one.listing.ref for one in found])
+        rows = []
+        for one in found:
+            prices = days.get(one.listing.ref)
+            rows.append(Row(one, change_of(prices) if prices else None, day_line(prices) if prices else None))
+        return rows, has_more
+
+    rows, has_more = await db.read(reading) if settings.exchange_enabled else ([], False)
+    return page(
+        request,
+        "market/listings.html",
+        rows=rows,
+        has_more=has_more,
+        offset=offset,
+        shown_at_most=LISTINGS_SHOWN,
+        currency=settings.settlement_currency,
+    )
+
+
+@router.get("/market/{ref}")
+async def show_listing(
+    _: Public,
+    ref: exchange.RefInPath,
+    request: Request,
+    db: Db,
+    settings: Config,
+    *,
+    tf: exchange.Timeframe = "1h",
+    live: bool = False,
+) -> HTMLResponse:
+    """One listing. With `live` the browser asks for it again, without a script. Raises: ListingUnknown."""
+    span = exchange.SPANS[tf]
+    since = datetime.now(UTC) - CANDLES_SHOWN * span
+    listing, book, trades, candles, (holders, holder_count) = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: exchange.read_listing(tx, None, ref),
+            lambda tx: exchange.read_book(tx, ref, LEVELS_SHOWN),
+            lambda tx: exchange.read_trades(tx, ref, TRADES_SHOWN),
+            lambda tx: exchange.read_candles(tx, ref, tf, since, CANDLES_SHOWN),
+            lambda tx: exchange.read_holders(tx, ref, HOLDERS_SHOWN, 0),
+        )
+    )
+    answer = page(
+        request,
+        "market/listing.html",
+        shown=listing,
+        book=book,
+        depth=depth_of(book),
+        trades=trades,
+        plot=CandlePlot(candles, span) if candles else None,
+        holders=holders,
+        holder_count=holder_count,
+        timeframe=tf,
+        timeframes=tuple(exchange.SPANS),
+        live=live,
+        seconds=REFRESH_SECONDS,
+        currency=settings.settlement_currency,
+    )
+    if live:
+        answer.headers["Refresh"] = str(REFRESH_SECONDS)
+    return answer
