@@ -212,6 +212,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/governance/{{proposal_id:int}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/governance/parameters/{{name}}/reset": _administrators(reason="For a test."),
+    f"{OFFICE}/listings/{{ref}}/{{act}}": _administrators(reason="For a test."),
+    f"{OFFICE}/trading/{{ref}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/snapshot": _administrators(),
     f"{OFFICE}/reactors/{{name}}/retry": _administrators(),
     f"{OFFICE}/organizations/{{organization_id}}/owners": _appointment,

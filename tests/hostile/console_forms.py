@@ -17,7 +17,13 @@ from hansa.rooms import catalogue, people
 from hansa.rooms.people.oauth.clients import register_client
 from hansa.rooms.people.two_factor.setup import close_seed
 from tests.connections import REDIRECT, pkce
-from tests.hostile import organization_requests, pipeline_requests, release_requests, work_order_requests
+from tests.hostile import (
+    exchange_requests,
+    organization_requests,
+    pipeline_requests,
+    release_requests,
+    work_order_requests,
+)
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
 
 BACKUP_CODE = "00000000000000000000"
@@ -314,6 +320,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
         for operation, fields in {
             **organization_requests.FORMS,
             **work_order_requests.FORMS,
+            **exchange_requests.FORMS,
             **pipeline_requests.FORMS,
             **release_requests.FORMS,
         }.items()

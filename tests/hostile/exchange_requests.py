@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from tests.hostile.well_formed import Stage
 
 _numbers = count(1)
-TRADED = "STAGED"
+TRADED, FURNISHED = "STAGED", "SEEN"
+
+_GIVE = """
+INSERT INTO exchange_point_posting (ref, seq, agent_did, delta, cause) VALUES ($1, 1, $2, 10, 'launch'), ($1, 1, '', -10, 'launch')
+"""
+_HOLD = "INSERT INTO exchange_holding (ref, agent_did, qty, cost) VALUES ($1, $2, 10, 1000)"
 
 # One that has ended: the organization then has no live listing.
 _END = """
@@ -74,6 +79,53 @@ async def _subscribe(stage: "Stage") -> None:
     assert made.status_code == 201, made.text
 
 
+def _page_of_own(status: str, page: str) -> Callable[["Stage"], Awaitable[str]]:
+    """`<organization>/listing/<ref>` with the act, of a listing of the staged developer's organization."""
+
+    async def made(stage: "Stage") -> str:
+        organization_id = await _own(stage)
+        ref = await _listed(stage, organization_id, status)
+        return f"{organization_id}/listing/{ref}{page}"
+
+    return made
+
+
+async def _page_without_listing(stage: "Stage") -> str:
+    return f"{await _own(stage)}/listing"
+
+
+async def _page_of_market(stage: "Stage") -> str:
+    """The reference of the listing that was furnished, or of a new one that trades."""
+    known = await stage.registry.database.read(
+        lambda tx: tx.fetchval("SELECT ref FROM exchange_listing WHERE ref = $1", FURNISHED)
+    )
+    return str(known) if known else await _of_others_in("TRADING")(stage)
+
+
+async def furnish(stage: "Stage") -> None:
+    """A listing with orders on both sides, with trades and with holders."""
+    other = await found(stage.registry, visibility="public", name="W" * 100)
+    await _listed(stage, other.created["id"], "TRADING", FURNISHED)
+
+    async def give(tx: Any) -> None:
+        await tx.execute("UPDATE exchange_listing SET seq = 1 WHERE ref = $1", FURNISHED)
+        await tx.execute(_GIVE, FURNISHED, stage.payee.did)
+        await tx.execute(_HOLD, FURNISHED, stage.payee.did)
+
+    await stage.registry.database.transaction(give)
+    for agent, side, qty, price in (
+        (stage.payee, "sell", 2, "0.000002"),
+        (stage.agent, "buy", 1, "0.000002"),
+        (stage.payee, "sell", 2, "0.000003"),
+        (stage.agent, "buy", 2, "0.000003"),
+        (stage.payee, "sell", 3, "0.000004"),
+        (stage.agent, "buy", 5, "0.000001"),
+    ):
+        body = {"listing": FURNISHED, "side": side, "qty": qty, "order_type": "limit", "price": price}
+        made = await stage.registry.post("/agora/orders", json=body, headers=agent.headers)
+        assert made.status_code == 201, made.text
+
+
 async def _list_traded(stage: "Stage") -> None:
     """Let the listing TRADED be there."""
     known = await stage.registry.database.read(
@@ -130,6 +182,15 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "agora/listings/{ref}/submit": _own_in("DRAFT", "/submit"),
     "agora/listings/{ref}/withdraw": _own_in("REVIEW", "/withdraw"),
     "agora/listings/{ref}": _own_in("DRAFT"),
+    "/administration/listings/{ref}/{act}": _of_others_in("REVIEW", "/approve"),
+    "/administration/listings/{ref}": _of_others_in("REVIEW"),
+    "/administration/trading/{ref}/{act}": _of_others_in("TRADING", "/halt"),
+    "/account/organizations/{organization_id}/listing/{ref}/{act}": _page_of_own("DRAFT", "/submit"),
+    "/account/organizations/{organization_id}/listing/{ref}": _page_of_own("DRAFT", ""),
+    "/account/organizations/{organization_id}/listing": _page_without_listing,
+    "/market/{ref}/subscribe": _of_others_in("LAUNCHING", "/subscribe"),
+    "/market/{ref}/unsubscribe": _of_others_in("LAUNCHING", "/unsubscribe"),
+    "/market/{ref}": _page_of_market,
 }
 """Objects named by a path, the longest first."""
 
@@ -137,6 +198,7 @@ BEFORE: dict[str, Callable[["Stage"], Awaitable[None]]] = {
     "GET /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
     "DELETE /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
     "DELETE /api/v1/agora/orders": _list_traded,
+    "POST /account/agents/{did}/market/{ref}/unsubscribe": _subscribe,
 }
 
 BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
@@ -149,3 +211,44 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     "PATCH /api/v1/agora/listings/{ref}": _body_of_changes,
     "POST /api/v1/agora/listings/{ref}/launch/buy": _body_of_subscription,
 }
+
+
+async def _form_of_nothing(_: "Stage") -> dict[str, str]:
+    return {}
+
+
+async def _form_of_order(_: "Stage") -> dict[str, str]:
+    return {"side": "buy", "qty": "1", "order_type": "limit", "price": "0.000001", "time_in_force": "gtc"}
+
+
+async def _form_of_cancel(stage: "Stage") -> dict[str, str]:
+    return {"order_id": await _order(stage)}
+
+
+async def _form_of_subscription(_: "Stage") -> dict[str, str]:
+    return {"points": "1"}
+
+
+async def _form_of_listing(_: "Stage") -> dict[str, str]:
+    given = terms()
+    prospectus = given.pop("prospectus")
+    moments = {name: given[name][:16] for name in ("opens_at", "closes_at")}
+    shown = {name: str(value) for name, value in given.items()}
+    return shown | moments | {"prospectus_url": prospectus["url"], "prospectus_sha256": prospectus["sha256"]}
+
+
+MARKET, LISTING = (
+    "POST /account/agents/{did}/market/{ref}",
+    "POST /account/organizations/{organization_id}/listing",
+)
+FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
+    f"{MARKET}/check": _form_of_order,
+    f"{MARKET}/order": _form_of_order,
+    f"{MARKET}/cancel": _form_of_cancel,
+    f"{MARKET}/subscribe": _form_of_subscription,
+    f"{MARKET}/unsubscribe": _form_of_nothing,
+    LISTING: _form_of_listing,
+    f"{LISTING}/{{ref}}": _form_of_listing,
+    f"{LISTING}/{{ref}}/{{act}}": _form_of_nothing,
+}
+"""Fields of the forms of pages, without their key."""

@@ -16,6 +16,7 @@ from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.visible_text import apart
 from tests.browsing import BrowserOf
+from tests.exchange import insert
 from tests.hostile.markup import ADDRESSES, MARKUP, JudgedPage
 from tests.house.rights import read_rights
 from tests.properties.scale import by_tier
@@ -34,6 +35,7 @@ PUBLIC = (
         "/swaps",
         "/work",
         "/governance",
+        "/market",
         "/status",
         "/verify",
         "/proofs",
@@ -64,7 +66,7 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
-    *("/children", "/governance", "/pipelines", "/pipelines/new", "/pipelines/templates"),
+    *("/children", "/governance", "/market", "/pipelines", "/pipelines/new", "/pipelines/templates"),
     "/pipelines/templates/best-of-n",
 )
 OF_ORGANIZATION = (
@@ -78,6 +80,7 @@ OF_ORGANIZATION = (
         *("/contracts", "/disputes", "/disputes/new"),
         "/work",
         "/work/new",
+        "/listing",
     ),
 )
 # Pages with a number of their own, as lists link them.
@@ -387,6 +390,30 @@ async def pages_of_a_proposal(strangers: Strangers) -> list[str]:
     return [below, f"/account{below}", f"{agent}{below}", f"/administration{below}"]
 
 
+async def pages_of_listings(strangers: Strangers) -> list[str]:
+    """The pages of a listing of an organization whose name and whose reasons are the text of a stranger, the public one first."""
+    registry = strangers.registry
+    slug = {"slug": "stranger-market", "name": TEXTS[0].strip()[:100], "visibility": "public"}
+    other = await registry.developer()
+    made = await registry.post("/organizations", json=slug, headers=other.headers)
+    assert made.status_code == 201, made.text
+
+    async def listed(tx: Any) -> str:
+        ref = await insert(tx, made.json()["id"], "TRADING")
+        reason = "UPDATE exchange_listing SET status = 'HALTED', reason = $2 WHERE ref = $1"
+        await tx.execute(reason, ref, TEXTS[0])
+        return ref
+
+    ref = await registry.database.transaction(listed)
+    agent = f"/account/agents/{strangers.agent.did}"
+    return [
+        f"/market/{ref}",
+        f"/account/market/{ref}",
+        f"{agent}/market/{ref}",
+        f"/administration/listings/{ref}",
+    ]
+
+
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     """Return the faults of each page, and the text of all pages."""
     faults, text = {}, ""
@@ -455,8 +482,9 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
         page for page in written.pages if page.startswith(("/agents/", "/pay/", "/organizations/", "/work/"))
     ]
     proposal, *of_proposal = await pages_of_a_proposal(strangers)
-    written.pages += of_proposal
-    public = [*PUBLIC, proposal, *FOUND.findall(listed)[:40], *to_anyone]
+    listing, *of_listing = await pages_of_listings(strangers)
+    written.pages += of_proposal + of_listing
+    public = [*PUBLIC, proposal, listing, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)
     first = await registry.get("/organizations/stranger-0", headers=strangers.owner.headers)
