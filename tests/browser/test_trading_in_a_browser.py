@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
@@ -65,7 +66,17 @@ async def order(page: Page, side: str, qty: str, price: str) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Confirm the order")
 
 
-async def test_two_owners_launch_trade_and_see_the_trade_on_a_telephone(market: Market, visit: OpenPage):
+async def hours_ago(tx: Any, ref: str) -> None:
+    """Let the trades of the listing be some hours old."""
+    await tx.execute("SET LOCAL session_replication_role = replica")
+    await tx.execute(
+        "UPDATE exchange_trade SET recorded_at = recorded_at - interval '3 hours' WHERE ref = $1", ref
+    )
+
+
+async def test_two_owners_launch_trade_and_see_the_trade_on_a_telephone(
+    market: Market, registry: TestRegistry, visit: OpenPage
+):
     listing = await market.launching()
     ref = listing["ref"]
     ada, ben = await market.registry.developer(), await market.registry.developer()
@@ -96,13 +107,22 @@ async def test_two_owners_launch_trade_and_see_the_trade_on_a_telephone(market: 
     trades = anyone.page.get_by_role("region", name="Newest trades")
     await expect(trades.locator("tbody tr")).to_have_count(1)
     await expect(trades.locator("tbody tr")).to_contain_text("2.5")
-    await expect(anyone.page.locator('figure[data-plot="candles"]')).to_be_visible()
+    picture = anyone.page.locator('figure[data-plot="candles"]')
+    await expect(picture.locator("svg")).to_be_visible()
+    await require_good(anyone)
+    await registry.database.transaction(lambda tx: hours_ago(tx, ref))
+    again = {"listing": ref, "side": "buy", "qty": 1, "order_type": "market"}
+    assert (await market.post(buyer, "/agora/orders", again)).status_code == 201
+    await anyone.page.goto(f"/market/{ref}")
+    await expect(trades.locator("tbody tr")).to_have_count(2)
+    # Two candles are drawn anew, with the value below the cursor.
+    await expect(picture.locator("canvas")).to_be_visible()
     await require_good(anyone)
     await anyone.page.goto("/market")
     await expect(anyone.page.get_by_role("region", name="Listings")).to_contain_text("+25.00 %")
     await require_good(anyone)
     await page.goto(f"/account/agents/{holder.did}/market/{ref}")
     await confirm(page, "Cancel", "Cancel the order")
-    await expect(page.get_by_role("status")).to_have_text("The order is cancelled; what it held is free.")
+    await expect(page.get_by_role("status")).to_have_text("Cancelled; what was held is free.")
     await page.goto(f"/account/agents/{holder.did}/market")
     await require_good(sells)

@@ -1,6 +1,7 @@
 """The market in a browser: listings with their terms first, orders and subscriptions of own agents, drafts of admins, decisions of administrators."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
@@ -36,8 +37,6 @@ def words(browser: BrowserOf) -> str:
 
 def dated(days: int) -> str:
     """A moment as a field of a browser has it."""
-    from datetime import UTC, datetime, timedelta
-
     return f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%dT%H:%M}"
 
 
@@ -68,13 +67,13 @@ async def test_a_listing_has_its_terms_before_everything_else_then_price_book_tr
     await place.order(buyer, "buy", 3, "1.25")
     anybody = BrowserOf(trading.registry)
     await anybody.open("/market")
-    assert f"{place.ref} {trading.registry and ''}".strip() in words(anybody)
+    assert place.ref in words(anybody)
     assert "+25.00 %" in words(anybody)
     await anybody.open(f"/market/{place.ref}")
     text = words(anybody)
     assert "A point is no vote and no claim on the treasury or the code. It ends worthless" in text
     assert text.index("A point is no vote") < text.index("Last price"), "terms first"
-    for shown in ("Last price 2.5 AVT", "10.0 % divided by 1 000", "12 months", "Arrears 0 AVT"):
+    for shown in ("Last price 2.5 AVT", "1 part in 1 000 of 10 %", "12 months", "Arrears 0 AVT"):
         assert shown.replace(" ", "") in text.replace("\u202f", "").replace(" ", ""), shown
     assert "5 points are bid for" not in anybody.text
     assert "Depth of the book: 3 points are bid for, 3 are offered." in anybody.text
@@ -102,9 +101,28 @@ async def test_an_owner_previews_an_order_and_places_it_and_cancels_it(trading):
     await browser.send(f"{page}/order")
     assert "The order is placed." in browser.text
     assert (await place.levels())[1] == [["2.5", 5, 1]]
-    assert "The rest of the order ends, and 5 points are free." in words(browser)
+    assert "The rest of the order ends, and 5 points become free." in words(browser)
     await browser.send(f"{page}/cancel")
-    assert "The order is cancelled; what it held is free." in browser.text
+    assert "Cancelled; what was held is free." in browser.text
+    assert (await place.levels()) == ([], [])
+
+
+async def test_an_order_is_changed_from_its_preview_and_all_orders_are_cancelled_at_once(trading):
+    place = await floor(trading)
+    (holder,) = place.agents
+    await place.order(holder, "sell", 5, "2.50")
+    await place.order(holder, "sell", 6, "2.60")
+    browser, page = await owner_of(place)
+    await browser.open(page)
+    fields = {"side": "sell", "order_type": "limit", "time_in_force": "gtc"}
+    await browser.send(f"{page}/check", **fields, qty="7", price="2,70")
+    change = unescape(re.search(r'href="([^"]+)">Change the order', browser.text)[1])
+    await browser.open(change)
+    assert ("qty", "7") in browser.form(f"{page}/check").fields
+    assert "All 2 open orders of this agent" in words(browser)
+    kept = [pair for pair in browser.form(f"{page}/cancel").fields if pair[0] == "form_key"]
+    await browser.post(f"{page}/cancel", kept, all="true")
+    assert "Cancelled; what was held is free." in browser.text
     assert (await place.levels()) == ([], [])
 
 
@@ -136,21 +154,20 @@ async def test_a_market_order_shows_its_trades_its_cost_and_its_rest_before(trad
     await browser.send(f"{page}/check", side="buy", qty="4", order_type="market")
     text = words(browser)
     assert "Trades at once 3 points for 7.5 AVT" in text
-    assert "Not filled 1 points end without a trade" in text
+    assert "Ends without a trade 1 point The book" in text
     await browser.send(f"{page}/order")
     assert "The order is placed." in browser.text
     assert await place.points(buyer) == 3
     assert "Points held 3" in words(browser)
-    await place.order(buyer, "buy", 1, "2")
-    await (seller := (await owner_of(place))[0]).open((await owner_of(place))[1])
-    await seller.send(
-        f"{(await owner_of(place))[1]}/check",
-        side="sell",
-        qty="1",
-        order_type="limit",
-        price="2",
-        time_in_force="ioc",
-    )
+
+
+async def test_a_seller_sees_its_fee_before(trading):
+    place = await floor(trading)
+    await place.order(await place.agent(), "buy", 1, "2")
+    seller, page = await owner_of(place)
+    await seller.open(page)
+    fields = {"side": "sell", "qty": "1", "order_type": "limit", "price": "2", "time_in_force": "ioc"}
+    await seller.send(f"{page}/check", **fields)
     assert "Fee of 0.5 % 0.01 AVT" in words(seller)
     assert "The agent gets at once 1.99 AVT" in words(seller)
 
@@ -221,6 +238,26 @@ async def test_an_owner_subscribes_to_a_launch_and_cancels(trading):
     assert await trading.units(agent.did) == ("100", "0")
 
 
+async def test_a_subscription_over_the_limit_of_the_agent_is_approved_by_its_owner(trading):
+    listing = await trading.launching()
+    owner = await trading.registry.developer()
+    agent = await owner.agent()
+    policy = {"spend_policy": {"per_day_max": "30", "approval_over": "5"}}
+    path = f"/api/v1/agents/{agent.did}/authz"
+    assert (await trading.registry.http.put(path, json=policy, headers=owner.headers)).status_code == 200
+    browser, page = (
+        await browser_of(trading.registry, owner),
+        f"/account/agents/{agent.did}/market/{listing['ref']}",
+    )
+    await browser.open(page)
+    await browser.send(f"{page}/subscribe", points="7")
+    assert "Approve and subscribe: 14 AVT" in words(browser)
+    assert await trading.units(agent.did) == ("100", "0")
+    await browser.send(f"{page}/subscribe")
+    assert "The agent has subscribed." in browser.text
+    assert await trading.units(agent.did) == ("86", "14")
+
+
 async def test_an_agent_shows_its_points_and_its_open_orders(trading):
     place = await floor(trading)
     (holder,) = place.agents
@@ -241,7 +278,7 @@ async def test_a_halted_listing_takes_no_order_in_a_browser_and_lets_orders_be_c
     await browser.open(page)
     assert f'action="{page}/check"' not in browser.text
     await browser.send(f"{page}/cancel")
-    assert "The order is cancelled" in browser.text
+    assert "Cancelled; what was held is free." in browser.text
 
 
 async def test_a_viewer_reads_the_points_of_an_agent_and_has_no_form(trading):
@@ -275,7 +312,7 @@ async def test_an_admin_drafts_changes_submits_and_withdraws_a_listing(trading):
     assert (refused.status_code, "price must be a multiple of tick" in browser.text.lower()) == (422, True)
     await browser.send(f"{page}/GUILD", price="4")
     assert "The terms are changed." in browser.text
-    assert "Once they are approved they cannot be changed: 10.0 % of the revenue" in words(browser)
+    assert "Once they are approved they cannot be changed: 10 % of the revenue" in words(browser)
     await browser.send(f"{page}/GUILD/submit")
     assert "The listing is under review." in browser.text
     assert f'action="{page}/GUILD"' not in browser.text

@@ -16,6 +16,11 @@ TRADED, FURNISHED = "STAGED", "SEEN"
 _GIVE = """
 INSERT INTO exchange_point_posting (ref, seq, agent_did, delta, cause) VALUES ($1, 1, $2, 10, 'launch'), ($1, 1, '', -10, 'launch')
 """
+# Trades hours apart have several candles.
+_AGE = """
+UPDATE exchange_trade t SET recorded_at = recorded_at - interval '3 hours'
+WHERE ref = $1 AND seq = (SELECT min(seq) FROM exchange_trade WHERE ref = $1)
+"""
 _HOLD = "INSERT INTO exchange_holding (ref, agent_did, qty, cost) VALUES ($1, $2, 10, 1000)"
 
 # One that has ended: the organization then has no live listing.
@@ -124,6 +129,12 @@ async def furnish(stage: "Stage") -> None:
         body = {"listing": FURNISHED, "side": side, "qty": qty, "order_type": "limit", "price": price}
         made = await stage.registry.post("/agora/orders", json=body, headers=agent.headers)
         assert made.status_code == 201, made.text
+
+    async def age(tx: Any) -> None:
+        await tx.execute("SET LOCAL session_replication_role = replica")
+        await tx.execute(_AGE, FURNISHED)
+
+    await stage.registry.database.transaction(age)
 
 
 async def _list_traded(stage: "Stage") -> None:

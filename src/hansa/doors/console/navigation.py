@@ -13,6 +13,8 @@ TREASURY, SUPPORT, FEDERATION = "admin_treasury", "admin_support", "admin_federa
 class Link(msgspec.Struct, frozen=True):
     """A page with its name and icon. `area` is the administration area that it needs; `below` are further addresses that belong to it.
 
+    A page of the exchange (`is_of_market`) is shown where the exchange is on.
+
     The name of an organization is a text of its owners (`is_theirs`).
     """
 
@@ -22,6 +24,7 @@ class Link(msgspec.Struct, frozen=True):
     area: str | None = None
     below: tuple[str, ...] = ()
     is_theirs: bool = False
+    is_of_market: bool = False
 
     def holds(self, path: str) -> bool:
         """Return whether the page at this path is this one or stands below it."""
@@ -107,7 +110,7 @@ ADMINISTRATION = (
         "Enforcement",
         (
             Link("/administration/disputes", "Disputes", "dispute", ENFORCEMENT),
-            Link("/administration/trading", "Trading", "market", ENFORCEMENT),
+            Link("/administration/trading", "Trading", "market", ENFORCEMENT, is_of_market=True),
         ),
     ),
     Group(
@@ -115,7 +118,7 @@ ADMINISTRATION = (
         (
             Link("/administration/treasury", "Treasury", "wallet", TREASURY),
             Link("/administration/awards", "Awards", "approve", TREASURY),
-            Link("/administration/listings", "Listings", "market", PLATFORM),
+            Link("/administration/listings", "Listings", "market", PLATFORM, is_of_market=True),
         ),
     ),
     Group(
@@ -212,11 +215,18 @@ def explorer_of(*, has_market: bool) -> Group:
     return _EXPLORER_WITH_MARKET if has_market else EXPLORER
 
 
-def side_groups(areas: Collection[str], path: str) -> list[Group]:
+def side_groups(areas: Collection[str], path: str, *, has_market: bool) -> list[Group]:
     """Side navigation of a person who administers these areas, on the page at this path: the account's or the administration's."""
     if path == ADMINISTRATION_FRONT.path or path.startswith(f"{ADMINISTRATION_FRONT.path}/"):
         permitted = [
-            Group(group.name, tuple(link for link in group.links if link.area is None or link.area in areas))
+            Group(
+                group.name,
+                tuple(
+                    link
+                    for link in group.links
+                    if (link.area is None or link.area in areas) and (has_market or not link.is_of_market)
+                ),
+            )
             for group in ADMINISTRATION
         ]
         return [group for group in permitted if group.links]

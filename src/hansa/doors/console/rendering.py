@@ -126,14 +126,14 @@ def _variables(request: Request, content: Mapping[str, Any]) -> dict[str, Any]:
         "path": path,
         "explorer": explorer,
         "open_chrome": _open_chrome(
-            settings.registry_name, place_in(explorer, path), settings.exchange_enabled
+            settings.registry_name, place_in(explorer, path), has_market=settings.exchange_enabled
         ),
         **content,
     }
 
 
 @lru_cache(maxsize=CHROMES_KEPT_MAX)
-def _open_chrome(registry_name: str, place: str, has_market: bool) -> Markup:
+def _open_chrome(registry_name: str, place: str, *, has_market: bool) -> Markup:
     """The header and the menu of pages without a person: the same for all with one place in the menu."""
     return part(
         "chrome.html",

@@ -3,7 +3,6 @@
 from hansa.rooms.exchange.auditing import gaps
 from hansa.rooms.exchange.deciding import approve, delist, halt, reject, resume
 from hansa.rooms.exchange.descriptor import ROOM
-from hansa.rooms.exchange.errors import ListingUnknown
 from hansa.rooms.exchange.launches import Subscription, newest_of
 from hansa.rooms.exchange.reading import (
     read_any,
@@ -12,7 +11,7 @@ from hansa.rooms.exchange.reading import (
     read_of_organization,
     read_page,
 )
-from hansa.rooms.exchange.records import Listing, ShownListing
+from hansa.rooms.exchange.records import ShownListing
 from hansa.rooms.exchange.schemas import ListingReasonIn, RefInPath
 from hansa.rooms.exchange.trading import (
     PERMISSION,
@@ -43,9 +42,7 @@ __all__ = [
     "Depth",
     "Held",
     "Level",
-    "Listing",
     "ListingReasonIn",
-    "ListingUnknown",
     "Order",
     "OrderIn",
     "RefInPath",

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from hansa.doors.console.navigation import Group, current_link, side_groups
 from hansa.doors.console.rendering import page
+from hansa.foundation.plumbing.process.runtime import runtime_of
 
 from .forms import SentForm
 
@@ -41,7 +42,9 @@ def account_page(
     A form that is refused is answered with its page: its path stands below that of the page, or `section` names the page.
     """
     path = section or request.url.path
-    groups = side_groups(person.areas, path) if groups is None else groups
+    if groups is None:
+        has_market = runtime_of(request).settings.exchange_enabled
+        groups = side_groups(person.areas, path, has_market=has_market)
     answer = page(
         request,
         template,

@@ -31,7 +31,7 @@ from .pages import ACTS, READS, MyDid, acting_as, address_of, agent_page, choice
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, route_class=LazyRoute)
 
 PAGE = "/account/agents/{did}/market"
-AGENTS_OFFERED, LEVELS_SHOWN = 100, 5
+AGENTS_OFFERED, LEVELS_SHOWN, QUERY_MAX = 100, 5, 64
 SIDES = (("buy", "Buy"), ("sell", "Sell"))
 TYPES = (("limit", "At a price or better"), ("market", "At the market, at most 10 % beyond the best price"))
 TIMES = (
@@ -109,9 +109,9 @@ async def show_portfolio(
 async def show_trading(
     did: MyDid, ref: exchange.RefInPath, person: SignedInPerson, request: Request, db: Db, *, settings: Config
 ) -> HTMLResponse:
-    """A listing with the form of an order or a subscription, and what the agent has there. Raises: ListingUnknown."""
-    approval = request.query_params.get("approval", "")[:64]
-    form = SentForm([("approval_id", approval)]) if approval else None
+    """A listing with the form of an order, which the address may fill in, or of a subscription, and what the agent has there. Raises: ListingUnknown."""
+    given = request.query_params
+    form = SentForm([(name, given.get(name, "")[:QUERY_MAX]) for name in (*ORDER_FIELDS, "approval_id")])
     return await _page(request, person, db, did, ref, settings=settings, form=form)
 
 
@@ -165,10 +165,13 @@ async def place_order(
 async def cancel_order(
     did: MyDid, ref: exchange.RefInPath, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
-    """Cancel an open order; one that has ended is no trouble."""
+    """Cancel an open order, or all at the listing; one that has ended is no trouble."""
     agent = await own_agent(db, sender.person, did)
-    order = sender.form.value("order_id") or "-"
-    answer = await act_as(request, sender, did, f"/agora/orders/{order}", method="DELETE")
+    if sender.form.value("all") == "true":
+        answer = await act_as(request, sender, did, "/agora/orders", method="DELETE", query={"listing": ref})
+    else:
+        order = sender.form.value("order_id") or "-"
+        answer = await act_as(request, sender, did, f"/agora/orders/{order}", method="DELETE")
     if answer.is_refused and answer.code == "ORDER_ENDED":
         return see_other(address_of(did, f"market/{ref}", "ended"))
     return await _outcome(request, sender, db, agent, ref, settings=settings, answer=answer, verb="cancel")

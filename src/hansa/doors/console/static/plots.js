@@ -15,12 +15,19 @@ function labelsOf(plot, moments) {
   return moments.map((moment) => new Date(moment * 1000).toISOString().slice(from, to));
 }
 
+// The value alone, or several with their names.
+function textOf(values, names) {
+  if (values.length === 1) return values[0].textContent;
+  return values.map((value, place) => `${names[place]} ${value.textContent}`).join(", ");
+}
+
 function valuesOf(figure) {
   const rows = [...figure.querySelectorAll("tbody tr")];
+  const names = [...figure.querySelectorAll("thead th")].slice(1).map((head) => head.textContent);
   return {
     times: rows.map((row) => Date.parse(row.querySelector("time").dateTime) / 1000),
     labels: rows.map((row) => row.querySelector("time").textContent),
-    texts: rows.map((row) => [...row.querySelectorAll("data")].map((value) => value.textContent).join(", ")),
+    texts: rows.map((row) => textOf([...row.querySelectorAll("data")], names)),
     // Open, high, low and close of candles; of other plots the values alone.
     lines: [...rows[0].querySelectorAll("data")].map((_, place) => rows.map((row) => Number(row.querySelectorAll("data")[place].value))),
   };

@@ -10,7 +10,6 @@ from hansa.rooms.exchange.trading.following import (
 )
 from hansa.rooms.exchange.trading.market import (
     SPANS,
-    Portfolio,
     Timeframe,
     portfolio_of,
     read_book,
@@ -41,7 +40,6 @@ __all__ = [
     "Level",
     "Order",
     "OrderIn",
-    "Portfolio",
     "ShownOrder",
     "Timeframe",
     "count_orders",
