@@ -154,7 +154,7 @@ async def test_a_market_order_shows_its_trades_its_cost_and_its_rest_before(trad
     await browser.send(f"{page}/check", side="buy", qty="4", order_type="market")
     text = words(browser)
     assert "Trades at once 3 points for 7.5 AVT" in text
-    assert "Ends without a trade 1 point The book" in text
+    assert "Ends without a trade 1 point Price" in text
     await browser.send(f"{page}/order")
     assert "The order is placed." in browser.text
     assert await place.points(buyer) == 3

@@ -114,7 +114,7 @@ def depth_of(book: exchange.Depth) -> Markup | None:
 
     said = f"Depth of the book: {bids[-1][1] if bids else 0} points are bid for, {asks[-1][1] if asks else 0} are offered."
     return Markup(  # noqa: S704
-        f'<svg viewBox="0 0 {WIDTH} {DEPTH_HEIGHT}" role="img" aria-label="{said}">'
+        f'<svg class="depth" viewBox="0 0 {WIDTH} {DEPTH_HEIGHT}" role="img" aria-label="{said}">'
         f"{area(bids, low - edge, 'bids')}{area(asks, high + edge, 'asks')}"
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>'
         f"{_text(LEFT, LABEL_ABOVE, f'{most} points')}{_text(LEFT, DEPTH_HEIGHT - LABEL_BELOW, format_amount(low))}"

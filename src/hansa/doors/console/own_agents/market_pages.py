@@ -63,7 +63,7 @@ async def choose_trader(
     ref: exchange.RefInPath, person: SignedInPerson, request: Request, db: Db
 ) -> HTMLResponse:
     """Choose the own agent that trades at a listing. Raises: ListingUnknown."""
-    shown, (owned, _) = await db.read(
+    _, (owned, _) = await db.read(
         lambda tx: read_together(
             tx,
             lambda tx: exchange.read_listing(tx, None, ref),
@@ -77,7 +77,7 @@ async def choose_trader(
         act="Trade",
         lead="Choose the agent that trades. Its account pays, and it holds the points. It needs the role trader.",
         page=f"market/{ref}",
-        back=(f"/market/{ref}", f"{ref} of {shown.name}"),
+        back=(f"/market/{ref}", ref),
     )
 
 
