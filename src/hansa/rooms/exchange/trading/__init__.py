@@ -1,5 +1,6 @@
 """Trading: orders of agents at a listing, matched, paid and recorded in one commit, and the market that everybody reads."""
 
+from hansa.rooms.exchange.trading.acting import PERMISSION, place
 from hansa.rooms.exchange.trading.binding import count_orders, order_gaps, require_no_orders
 from hansa.rooms.exchange.trading.following import (
     ENDED,
@@ -20,7 +21,6 @@ from hansa.rooms.exchange.trading.market import (
     read_trades,
 )
 from hansa.rooms.exchange.trading.market_routes import market_router
-from hansa.rooms.exchange.trading.placing import PERMISSION, place
 from hansa.rooms.exchange.trading.reading_store import Candle, Depth, Held, Level
 from hansa.rooms.exchange.trading.records import Order, ShownOrder
 from hansa.rooms.exchange.trading.routes import router

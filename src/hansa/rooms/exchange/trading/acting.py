@@ -17,6 +17,7 @@ from hansa.foundation.events import Event as Recorded
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, journal, ledger
@@ -32,7 +33,7 @@ from .errors import ClientOrderIdUsed
 from .judging import OPPOSITE, Act, CancelOrder, Judged, Judging, Loaded, PlaceOrder, reach_of
 from .reading import all_shown
 from .recording import order_ended, order_placed, trades_executed
-from .records import EXPIRY, Order, ShownOrder, Trade
+from .records import EXPIRY, NewOrder, Order, ShownOrder, Trade
 from .settling import CommandRefused, MakerRefused, Settled, record_trades, settle
 
 PERMISSION = "exchange.trade"
@@ -77,6 +78,14 @@ async def carry_out(tx: Tx, ref: str, acts: Sequence[Act], settings: Settings) -
     if len(acts) == 1 and isinstance(outcome := outcomes[acts[0]], Refused):
         raise outcome
     return outcomes
+
+
+async def place(tx: Tx, agent: Agent, new: NewOrder, settings: Settings) -> ShownOrder | agents.Approval:
+    """Place one order by itself, or ask the owner of its agent. Raises: as `carry_out`."""
+    act = PlaceOrder(agent, new)
+    outcome = (await carry_out(tx, new.ref, [act], settings))[act]
+    assert not isinstance(outcome, Refused), "the refusal of an act that comes alone is raised"
+    return outcome
 
 
 def _name(act: PlaceOrder) -> tuple[str, str] | None:

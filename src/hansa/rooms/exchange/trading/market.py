@@ -62,6 +62,14 @@ class Books:
 BOOKS: Slot[Books] = Slot("exchange: books that are read together", build=Books)
 
 
+async def read_book(tx: Tx, ref: str, levels: int) -> Depth:
+    """So many of the best levels of both sides of a listing, for a page that reads more. Raises: ListingUnknown."""
+    found = (await store.depths(tx, [(ref, levels)], HIDDEN)).get((ref, levels))
+    if found is None:
+        raise ListingUnknown
+    return found
+
+
 async def read_trades(tx: Tx, ref: str, most: int) -> list[PublicTrade]:
     """The newest trades of a listing, the newest first. Raises: ListingUnknown."""
     await _public(tx, ref)
