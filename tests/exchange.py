@@ -11,6 +11,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import ledger
 from hansa.rooms.exchange.descriptor import ROOM
 from hansa.rooms.exchange.launches import SUBSCRIPTIONS_FOLLOW
+from hansa.rooms.exchange.revenue.store import begin
 from hansa.rooms.journal.store import COLUMNS, stored
 from tests.organizations import Organization, found
 from tests.registry import TestAgent, TestDeveloper, TestRegistry
@@ -60,6 +61,8 @@ async def insert(tx: Any, organization_id: str, status: str, ref: str | None = N
     is_hidden, is_launched = status in {"DRAFT", "REVIEW"}, status in {"TRADING", "HALTED"}
     is_ahead = is_hidden or status == "APPROVED"
     await tx.execute(_INSERT, ref, organization_id, status, is_ahead, is_launched, is_hidden)
+    if is_launched:
+        await begin(tx, ref)
     return ref
 
 
@@ -156,6 +159,14 @@ class Market:
                 " launched_at = launched_at - $2::interval, ends_at = ends_at - $2::interval WHERE ref = $1",
                 listing["ref"],
                 timedelta(days=days),
+            )
+            await tx.execute(
+                "UPDATE exchange_revenue SET launched_on = launched_on - $2::int, levied_on = levied_on - $2::int WHERE ref = $1",
+                listing["ref"],
+                int(days),
+            )
+            await tx.execute(
+                "UPDATE exchange_levy SET day = day - $2::int WHERE ref = $1", listing["ref"], int(days)
             )
 
         await self.registry.database.transaction(later)

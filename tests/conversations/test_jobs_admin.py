@@ -31,6 +31,8 @@ KEPT = {
     "exchange: orders of ended listings": "the end of holds",
     "exchange: orders of stopped agents": "the end of holds",
     "exchange: settle launches": "the end of holds",
+    "exchange: levy revenue": "the levy of a day",
+    "exchange: pay distributions": "the payment of holders",
     "federation: claim DIDs at the frame": "a message to the frame",
     "federation: read a peer": "the next reading of a peer",
     "governance: deadlines": "the end of a proposal, or the effect of what it decided",

@@ -387,12 +387,12 @@ async def test_an_agent_reads_its_own_orders_and_its_portfolio(at: Floor):
     assert [one["order_id"] for one in (await at.mine(buyer, status="open"))["orders"]] == [rest["order_id"]]
     assert (await at.mine(buyer, listing="ZZZZ"))["orders"] == []
     assert (await at.portfolio(buyer)) == {
-        "holdings": [{"ref": at.ref, "qty": 2, "locked": 0, "cost": "6", "value": "6"}],
+        "holdings": [{"ref": at.ref, "qty": 2, "locked": 0, "cost": "6", "value": "6", "owed": "0"}],
         "escrow": "2",
     }
     # Two of twenty points left at the price of the launch.
     assert (await at.portfolio(seller))["holdings"] == [
-        {"ref": at.ref, "qty": 18, "locked": 2, "cost": "36", "value": "54"}
+        {"ref": at.ref, "qty": 18, "locked": 2, "cost": "36", "value": "54", "owed": "0"}
     ]
 
 

@@ -42,6 +42,8 @@ async def test_a_fresh_registry_circulates_what_it_issued(start_registry: StartR
             "staked_guard": None,
             "escrow": None,
             "transactions": None,
+            "shares": None,
+            "solvency": None,
         },
         "last_cycle": None,
     }
@@ -110,8 +112,8 @@ async def test_the_last_cycle_is_returned_beside_the_supply_of_now(purses: Purse
     await alice.transfer(bob, "10")
     verdict = await purses.registry.supply()
     assert verdict["checks"] == dict.fromkeys(
-        ("supply", "per_user", "staked_guard", "escrow", "transactions"), "OK"
-    )
+        ("supply", "per_user", "staked_guard", "escrow", "transactions", "shares"), "OK"
+    ) | {"solvency": "SOLVENT"}
     assert (verdict["last_cycle"]["status"], verdict["last_cycle"]["delta"]) == ("OK", "0")
     assert verdict["last_cycle"]["as_of_event_seq"] == cycle.supply.as_of_seq < verdict["as_of_event_seq"]
 
@@ -270,7 +272,7 @@ async def test_every_reading_of_the_supply_states_a_burn(purses: Purses) -> None
         answer = await registry.get(f"/projections/supply-audit{full}", headers=key)
         assert answer.json() == {**stated, "wrapped": [], "locked": []}
     verdict = await registry.database.transaction(auditor.audit, one_snapshot=True)
-    assert set(verdict.checks.values()) == {"OK"}
+    assert set(verdict.checks.values()) == {"OK", "SOLVENT"}
     await purses.prove()
 
 

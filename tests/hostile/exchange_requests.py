@@ -162,6 +162,22 @@ async def _body_of_order(stage: "Stage") -> dict[str, Any]:
     return {"listing": ref, "side": "buy", "qty": 1, "order_type": "limit", "price": "0.000001"}
 
 
+async def _body_of_claim(_: "Stage") -> dict[str, Any]:
+    return {}
+
+
+async def _body_of_points(stage: "Stage") -> dict[str, Any]:
+    """Points of the staged agent that it gives up."""
+    other = await found(stage.registry, visibility="public")
+    ref = await _listed(stage, other.created["id"], "TRADING")
+    await stage.registry.database.transaction(
+        lambda tx: tx.execute(
+            "INSERT INTO exchange_holding (ref, agent_did, qty) VALUES ($1, $2, 1)", ref, stage.agent.did
+        )
+    )
+    return {"to": None, "ref": ref, "qty": 1}
+
+
 async def _body_of_listing(stage: "Stage") -> dict[str, Any]:
     return {"organization_id": await _own(stage), "terms": terms()}
 
@@ -219,6 +235,8 @@ BODIES: dict[str, Callable[["Stage"], Awaitable[dict[str, Any]]]] = {
     },
     "POST /api/v1/agora/listings": _body_of_listing,
     "POST /api/v1/agora/orders": _body_of_order,
+    "POST /api/v1/agora/distributions/claim": _body_of_claim,
+    "POST /api/v1/agora/points/transfer": _body_of_points,
     "PATCH /api/v1/agora/listings/{ref}": _body_of_changes,
     "POST /api/v1/agora/listings/{ref}/launch/buy": _body_of_subscription,
 }

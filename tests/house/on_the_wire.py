@@ -176,6 +176,7 @@ _.card_signatures
 _.card_verdicts
 _.cards
 _.cards_refused
+_.carried
 _.cause
 _.caveats
 _.certificate
@@ -691,6 +692,7 @@ _.otpauth_uri
 _.out
 _.output
 _.over
+_.owed
 _.own
 _.owned_only
 _.owner
@@ -732,6 +734,7 @@ _.per_call
 _.per_day
 _.per_day_max
 _.per_owner_max
+_.per_point
 _.per_tx_max
 _.per_user
 _.period
@@ -881,6 +884,7 @@ _.retired_at_id
 _.retired_at_size
 _.retry_at
 _.returned
+_.revenue
 _.revenue_bps
 _.review_by
 _.review_days
@@ -960,6 +964,7 @@ _.settlement_currency
 _.settlement_id
 _.settlement_tx_id
 _.sha256
+_.shares
 _.side
 _.signature
 _.signatures
@@ -984,6 +989,7 @@ _.soft
 _.soft_reinstate
 _.soft_suspend
 _.sold
+_.solvency
 _.solvency_card_version
 _.sort
 _.sort_order
@@ -1045,6 +1051,7 @@ _.t
 _.tables
 _.tag
 _.tags
+_.taken
 _.taken_at
 _.taker_side
 _.target

@@ -84,4 +84,12 @@ async def test_units_and_points_are_conserved_in_every_history(
     verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
     assert verdict.checks["escrow"] == "BREACH"
     assert bid["order_id"] in verdict.findings["orders_of_points"]
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE exchange_holding SET locked = locked + 1 WHERE ref = $1 AND qty > locked", at.ref
+        )
+    )
+    verdict = await registry.database.transaction(auditor.audit_from_zero, one_snapshot=True)
+    assert verdict.checks["shares"] == "BREACH"
+    assert at.ref in {gap.split()[0] for gap in verdict.findings["points"]}
     await registries.end()

@@ -202,7 +202,7 @@ async def _draws_at_the_edge(scene: Scene) -> Meeting:
     )
 
     def drawing(tx: Any) -> Awaitable[Any]:
-        return draw(tx, agent, Minor(units(15)), scene.registry.settings)
+        return draw(tx, agent, Minor(units(15)), scene.registry.runtime)
 
     async def judge(outcomes: Outcomes) -> None:
         assert sorted(type(one).__name__ for one in outcomes) == [BudgetExceeded.__name__, Drawn.__name__]

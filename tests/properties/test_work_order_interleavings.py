@@ -113,7 +113,7 @@ class Scene:
             review_days=2,
             auto_approve=False,
         )
-        return lambda tx: open_order(tx, self.founder, self.slug, new, self.settings)
+        return lambda tx: open_order(tx, self.founder, self.slug, new, self.registry.runtime)
 
     def bid(self, who: int = 0) -> UseCase:
         return lambda tx: bid(

@@ -209,7 +209,7 @@ class Scene:
         return {one.id for one in await organizations.waiting_for_person(self.tx, person, 100)}
 
     async def draw(self, amount: int) -> Any:
-        drawn = await self.answer(draw, self.stage.own, Minor(amount), self.settings)
+        drawn = await self.answer(draw, self.stage.own, Minor(amount), self.stage.registry.runtime)
         return drawn if isinstance(drawn, int) else "drawn"
 
     async def rule(self, who: int, rules: Rules) -> Any:
@@ -287,7 +287,9 @@ class Scene:
     async def offer(self, who: int, amount: int) -> Any:
         until = datetime.now(UTC) + timedelta(days=1)
         new = NewWorkOrder("Work", "Work.", "Done.", Minor(amount), (), (), until, 2, 2, auto_approve=False)
-        made = await self.answer(opening.open_order, self.stage.people[who], self.slug, new, self.settings)
+        made = await self.answer(
+            opening.open_order, self.stage.people[who], self.slug, new, self.stage.registry.runtime
+        )
         if not isinstance(made, int):
             self.orders.append(made.order.id)
             self.bids.append([])

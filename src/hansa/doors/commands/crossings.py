@@ -37,7 +37,7 @@ def in_doubt(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @app.command(epilog=examples("hansa transfers unclaimed", "hansa transfers unclaimed --json"))
 def unclaimed(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """List units that came for agents whose accounts were closed meanwhile, the oldest first."""
+    """List units that came for agents that had ended, from other registries or for their points, the oldest first."""
     from hansa.doors import offline_commands
 
     settings = settings_from(data_dir=data_dir)

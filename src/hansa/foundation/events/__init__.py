@@ -59,6 +59,8 @@ from hansa.foundation.events.exchange import (
     OrderEnded,
     OrderPlaced,
     PointsMoved,
+    RevenueDistributed,
+    RevenueLevied,
     TradeExecuted,
 )
 from hansa.foundation.events.federation import (
@@ -228,6 +230,8 @@ __all__ = [
     "ProposalTallied",
     "RegistryFederated",
     "RegistryQuarantined",
+    "RevenueDistributed",
+    "RevenueLevied",
     "RewardsDistributed",
     "SpendApprovalRequested",
     "SupplyInvariantBreach",

@@ -72,13 +72,29 @@ class TradeExecuted(ListingEvent, frozen=True):
 
 
 class PointsMoved(ListingEvent, frozen=True, rename={"from_": "from"}):
-    """Points went from one agent to another, for the reason `cause`."""
+    """Points went from one agent to another for the reason `cause`, or were given up where `to` is null."""
 
     seq: int
     cause: str
     from_: str
-    to: str
+    to: str | None
     qty: int
+
+
+class RevenueLevied(ListingEvent, frozen=True):
+    """Revenue since the last levy: `taken` was paid of what is `due` and of the arrears before, `arrears` are those after it."""
+
+    day: str
+    revenue: str
+    due: str
+    taken: str
+    arrears: str
+
+
+class RevenueDistributed(ListingEvent, frozen=True):
+    """Each point of a listing is owed this many units more."""
+
+    per_point: str
 
 
 class _OrderEvent(AgentEvent, frozen=True):

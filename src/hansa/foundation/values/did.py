@@ -74,6 +74,12 @@ def bridge_did(method: str, ledger_id: str) -> str:
     return f"did:{method}:system:bridge:{quote(ledger_id, safe='')}"
 
 
+def listing_did(treasury: str, ref: str) -> str:
+    """The DID of the account with the distributions of a listing, of the method of the DID of its treasury."""
+    _, method, *_ = treasury.split(":")
+    return f"did:{method}:system:agora:{ref}"
+
+
 def ledger_id_of_transit(did: str) -> str | None:
     """The other registry of a transit account; None for any other DID."""
     return _ledger_id_of(did, "transit")

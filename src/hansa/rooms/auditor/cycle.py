@@ -187,6 +187,7 @@ async def _check(
     subscriptions, orders_of_points, points = await exchange.gaps(
         tx, is_whole=is_whole, most=store.FINDINGS_MAX
     )
+    solvency, insolvent = await exchange.solvency(tx, store.FINDINGS_MAX)
     strays = await _compare_transactions(tx, reached, horizon)
     checks = {
         "supply": rules.SOUND if supply.is_ok else rules.BREACH,
@@ -195,8 +196,10 @@ async def _check(
             rules.BREACH if votes else rules.staked_guard([gap.staked - gap.in_positions for gap in stakes])
         ),
         "escrow": rules.BREACH if escrows or orders or subscriptions or orders_of_points else rules.SOUND,
-        # A payment of an organization without its request is a transaction that nobody asked for; so are points without a posting.
-        "transactions": rules.BREACH if strays or requests or points else rules.SOUND,
+        # A payment of an organization without its request is a transaction that nobody asked for.
+        "transactions": rules.BREACH if strays or requests else rules.SOUND,
+        "shares": rules.BREACH if points else rules.SOUND,
+        "solvency": solvency,
     }
     findings = {
         "accounts": [f"{gap.account} {gap.bucket} {gap.difference}" for gap in accounts],
@@ -209,6 +212,7 @@ async def _check(
         "subscriptions": subscriptions,
         "orders_of_points": orders_of_points,
         "points": points,
+        "insolvent": insolvent,
     }
     return checks, findings
 

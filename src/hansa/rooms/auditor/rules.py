@@ -9,6 +9,8 @@ import msgspec
 SOUND = "OK"
 BREACH = "BREACH"
 MISMATCH = "MISMATCH"
+PASSED = frozenset({SOUND, "SOLVENT", "LOW"})
+"""Results of checks that are no breach."""
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -47,8 +49,8 @@ def staked_guard(gaps: Sequence[int]) -> str:
 
 
 def status_of(checks: Mapping[str, str]) -> str:
-    """OK when every check is."""
-    return SOUND if all(verdict == SOUND for verdict in checks.values()) else BREACH
+    """OK when every check is passed."""
+    return SOUND if PASSED.issuperset(checks.values()) else BREACH
 
 
 def breach_digest(figures: Mapping[str, object]) -> str:

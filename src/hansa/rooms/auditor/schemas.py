@@ -31,6 +31,14 @@ class SupplyChecks(LazyModel):
     transactions: str | None = Field(
         description="OK or BREACH: every ledger transaction has exactly one event, at the last cycle."
     )
+    shares: str | None = Field(
+        description="OK or BREACH: the points of every holder are the sum of their postings, and those that it offers are locked, at the last"
+        " cycle."
+    )
+    solvency: str | None = Field(
+        description="SOLVENT, LOW or BREACH: the account of every listing has what the holders of its points are owed; LOW, which is no"
+        " breach: an organization is in arrears with them, at the last cycle."
+    )
 
 
 class AuditCycle(LazyModel):

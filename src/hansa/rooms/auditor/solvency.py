@@ -27,15 +27,13 @@ from .attestations import (
     read_newest_audit,
     read_watch,
 )
+from .rules import PASSED
 
 SOLVENCY_AT = "/.well-known/solvency-card.json"
 VERSION = "1.0"
 FRESH_FOR = timedelta(minutes=2)
 """Two audit cycles: an older card is not `current`."""
 CACHED = "public, max-age=30"
-
-SOUND = frozenset({"OK", "SOLVENT", "LOW"})
-"""Results of checks that are no breach."""
 
 Verdict = Literal["SOLVENT", "BREACH", "UNKNOWN"]
 
@@ -148,7 +146,7 @@ def verdict_of(stated: dict[str, Any]) -> Verdict:
     liabilities = stated.get("liabilities")
     if stated["status"] is None or liabilities is None:
         return "UNKNOWN"
-    is_sound = stated["status"] == "OK" and all(found in SOUND for found in stated["checks"].values())
+    is_sound = stated["status"] == "OK" and all(found in PASSED for found in stated["checks"].values())
     adds_up = liabilities["total"] == str(stated["terms"]["circulating"])
     return "SOLVENT" if is_sound and adds_up else "BREACH"
 

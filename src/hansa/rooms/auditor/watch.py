@@ -34,6 +34,10 @@ PADDING = 6
 CHARACTER_WIDTH = 7
 
 
+OF_CYCLES = ("per_user", "staked_guard", "escrow", "transactions", "shares", "solvency")
+"""Checks that only a cycle makes."""
+
+
 class SupplyWatch(msgspec.Struct, frozen=True):
     """The supply at `checked_at`; `last_cycle` is None before the first one.
 
@@ -82,7 +86,7 @@ async def _read(database: Database) -> SupplyWatch:
     if live.events_folded > EVENTS_FOLDED_MAX:
         await database.transaction(advance_if_free, one_snapshot=True)
     found = last_cycle.checks if last_cycle else {}
-    checks = {name: found.get(name) for name in ("per_user", "staked_guard", "escrow", "transactions")}
+    checks = {name: found.get(name) for name in OF_CYCLES}
     supply = rules.SOUND if live.supply.is_ok else rules.BREACH
     return SupplyWatch(live.supply, live.checked_at, last_cycle, {"supply": supply, **checks})
 

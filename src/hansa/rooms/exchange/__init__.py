@@ -1,6 +1,6 @@
 """Exchange: organizations sell points, rights to a share of their revenue for a term."""
 
-from hansa.rooms.exchange.auditing import gaps
+from hansa.rooms.exchange.auditing import gaps, solvency
 from hansa.rooms.exchange.deciding import approve, delist, halt, reject, resume
 from hansa.rooms.exchange.descriptor import ROOM
 from hansa.rooms.exchange.launches import Subscription, newest_of
@@ -70,4 +70,5 @@ __all__ = [
     "read_trades",
     "reject",
     "resume",
+    "solvency",
 ]

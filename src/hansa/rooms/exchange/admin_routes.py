@@ -1,4 +1,4 @@
-"""Decisions of administrators on listings over HTTP."""
+"""Decisions of administrators on listings over HTTP, and the invariant of the exchange."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -16,16 +16,21 @@ from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, Refused, Unauthorized
 from hansa.rooms import organizations
 
+from .auditing import invariant
 from .deciding import approve, delist, halt, reject, resume
 from .errors import ExchangeDisabled, ListingState, ListingUnknown, OpeningPassed, OrganizationNotPublic
 from .reading import AREA
 from .records import ShownListing
+from .revenue import ExchangeInvariantOut
 from .schemas import ListingOut, ListingReasonIn, RefInPath
 
 admin_router = APIRouter(
     prefix="/admin/agora/listings/{ref}", tags=["administrators"], route_class=GuardedRoute
 )
 
+invariant_router = APIRouter(prefix="/agora/admin", tags=["administrators"], route_class=GuardedRoute)
+
+TreasuryAdministrator = Annotated[Developer, admin_holding("admin_treasury")]
 SentByPlatform = Annotated[organizations.Repeating, organizations.sent_by(admin_holding(AREA))]
 SentByEnforcement = Annotated[
     organizations.Repeating, organizations.sent_by(admin_holding("admin_enforcement"))
@@ -84,6 +89,12 @@ async def halt_listing(ref: RefInPath, body: ListingReasonIn, sent: SentByEnforc
 async def resume_listing(ref: RefInPath, body: ListingReasonIn, sent: SentByEnforcement, db: Db) -> Response:
     """Let the trade of a halted listing go on."""
     return await _decided(resume, ref, body, sent, db)
+
+
+@invariant_router.get("/invariant", responses=problems(Unauthorized))
+async def read_exchange_invariant(_: TreasuryAdministrator, db: Db) -> ExchangeInvariantOut:
+    """Compare points with their postings, the account of each listing with what its holders are owed, and holds with their orders, now."""
+    return await db.transaction(invariant, one_snapshot=True)
 
 
 async def _decided(

@@ -13,6 +13,7 @@ from . import store
 from .errors import OrganizationListed
 from .launches import AgentHoldsPoints
 from .reading import HIDDEN
+from .revenue import levied_of
 from .trading import count_orders, require_no_orders
 
 REVOKED = "revoked"
@@ -28,22 +29,29 @@ async def require_unbound(tx: Tx, did: str) -> None:
 
 
 async def blockers_of(tx: Tx, organization: organizations.Organization) -> list[dict[str, Any]]:
-    """The live listing that keeps an organization from its end; a draft does not."""
+    """The live listing, or the revenue that is still levied, that keeps an organization from its end; a draft does not."""
     listing = await store.live_of(tx, organization.id)
     if listing is None or listing.status == "DRAFT":
-        return []
-    detail = "Withdraw its listing from review, or wait until the listing has ended."
+        if await levied_of(tx, organization.id) is None:
+            return []
+        detail = (
+            "Wait until the revenue of its listing has been levied for the last time, and pay its arrears."
+        )
+    else:
+        detail = "Withdraw its listing from review, or wait until the listing has ended."
     did = organization.treasury_did
     return [{"kind": "listing", "agent_did": did, "amount": "1", "detail": detail}]
 
 
 async def require_releasing(tx: Tx, organization_id: UUID) -> None:
-    """Require that no agent earns the revenue of a live listing of its organization. Raises: OrganizationListed."""
+    """Require that no agent earns the revenue of a listing of its organization that is live or still levied. Raises: OrganizationListed."""
     listing = await store.live_of(tx, organization_id)
-    if listing is not None and listing.status not in HIDDEN:
+    ref = listing.ref if listing is not None and listing.status not in HIDDEN else None
+    ref = ref or await levied_of(tx, organization_id)
+    if ref is not None:
         raise OrganizationListed(
-            "The organization has a live listing; its agents stay until it has ended.",
-            context={"ref": listing.ref},
+            "The organization has a listing whose revenue is levied; its agents stay until it has ended.",
+            context={"ref": ref},
         )
 
 

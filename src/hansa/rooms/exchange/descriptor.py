@@ -1,9 +1,9 @@
 """Descriptor of the exchange room for the process."""
 
 from hansa.foundation.plumbing.room import Room, Routes
-from hansa.rooms import agents, organizations
+from hansa.rooms import agents, organizations, treasury
 
-from .admin_routes import admin_router
+from .admin_routes import admin_router, invariant_router
 from .binding import ACCOUNT_END_OF_POINTS, blockers_of, require_releasing, require_unbound
 from .drafting import LISTING
 from .expiring import EXPIRE_LISTINGS
@@ -15,6 +15,8 @@ from .launches import (
     SUBSCRIPTIONS_FOLLOW,
 )
 from .launches import router as launches_router
+from .revenue import COUNT_REVENUE, LEVY_REVENUE, LEVY_WHEN_DUE, PAY_DISTRIBUTIONS, arrears_of
+from .revenue import router as revenue_router
 from .routes import router
 from .trading import ORDER_EXPIRY, ORDERS_FOLLOW, ORDERS_OF_ENDED, ORDERS_OF_STOPPED, market_router
 from .trading import router as orders_router
@@ -22,6 +24,8 @@ from .trading import router as orders_router
 ROOM = Room(
     name="exchange",
     routes=(
+        Routes(1991, invariant_router),
+        Routes(1992, revenue_router),
         Routes(1993, orders_router),
         Routes(1994, market_router),
         Routes(1997, launches_router),
@@ -38,6 +42,10 @@ ROOM = Room(
         ORDER_EXPIRY,
         ORDERS_OF_STOPPED,
         ORDERS_OF_ENDED,
+        COUNT_REVENUE,
+        LEVY_WHEN_DUE,
+        LEVY_REVENUE,
+        PAY_DISTRIBUTIONS,
     ),
     settings=frozenset({"exchange_enabled", "exchange_fee_bps", "settlement_currency"}),
     account_end=ACCOUNT_END_OF_POINTS,
@@ -46,5 +54,6 @@ ROOM = Room(
         organizations.REQUIRE_RELEASING.filled_with(require_releasing),
         organizations.BLOCKERS_ABOVE.filled_with(blockers_of),
         agents.REQUIRE_UNBOUND.filled_with(require_unbound),
+        treasury.ARREARS.filled_with(arrears_of),
     ),
 )

@@ -76,10 +76,10 @@ CROSS JOIN LATERAL agents_related(h.agent_did, l.treasury_did) r
 WHERE l.ref = ANY ($1) AND r.related GROUP BY l.ref
 """
 
-# Points of a listing whose term has ended are void.
+# Points of a listing whose term has ended are void, also where it was delisted before.
 _BINDING = """
 SELECT b.agent_did, sum(b.points)::bigint AS points FROM (
-  SELECT h.agent_did, h.qty AS points FROM exchange_holding h JOIN exchange_listing l ON l.ref = h.ref AND l.status <> 'EXPIRED'
+  SELECT h.agent_did, h.qty AS points FROM exchange_holding h JOIN exchange_revenue r ON r.ref = h.ref AND r.to_position IS NULL
   WHERE h.agent_did = ANY ($1) AND h.qty > 0
   UNION ALL
   SELECT s.agent_did, s.qty FROM exchange_subscription s WHERE s.agent_did = ANY ($1) AND s.settled_at IS NULL

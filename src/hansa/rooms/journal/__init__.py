@@ -55,7 +55,9 @@ from hansa.rooms.journal.ledger_readings import (
 from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.partitions import keep_partitions_ahead
 from hansa.rooms.journal.portions import (
+    Credit,
     Paid,
+    credits_between,
     end_of_portion,
     events_between,
     first_recorded_from,
@@ -103,6 +105,7 @@ __all__ = [
     "AccountCount",
     "AccountKey",
     "ArchivedMonth",
+    "Credit",
     "CursorInvalid",
     "DayVolume",
     "EmissionPolicy",
@@ -141,6 +144,7 @@ __all__ = [
     "archived_months",
     "boundary",
     "change_policy",
+    "credits_between",
     "drop_month",
     "end_of_portion",
     "event_stream",

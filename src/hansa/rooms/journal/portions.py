@@ -36,6 +36,18 @@ SELECT account, minute, sum(received) AS received, sum(paid) AS paid, sum(fee) A
 ) side GROUP BY account, minute
 """
 
+# Entries of every other movement stand in `data`, as do those of transfers from before decision 0042.
+_CREDITS = """
+SELECT e.xid, e.aggregate_id AS payer, e.payee, e.amount::numeric AS amount FROM journal_event e
+WHERE e.xid >= $1 AND e.xid < $2 AND e.event_type = 'LedgerBalanceChanged' AND e.data IS NULL
+  AND e.tx_type = ANY ($3) AND e.payee = ANY ($4)
+UNION ALL
+SELECT e.xid, e.aggregate_id, entry ->> 'account', (entry ->> 'delta')::numeric * 100000000
+FROM journal_event e CROSS JOIN LATERAL jsonb_array_elements(e.data -> 'entries') entry
+WHERE e.xid >= $1 AND e.xid < $2 AND e.event_type = 'LedgerBalanceChanged' AND e.data ->> 'tx_type' = ANY ($3)
+  AND entry ->> 'account' = ANY ($4) AND entry ->> 'account' <> e.aggregate_id AND (entry ->> 'delta')::numeric > 0
+"""
+
 _ROWS_OF_TYPES = f"""
 SELECT e.* FROM journal_event e
 WHERE e.event_type = asked.kind AND e.{RARE} AND e.xid >= $1 AND e.xid < $2 ORDER BY e.xid, e.seq
@@ -65,6 +77,15 @@ def has_settled_since(places: str) -> Question:
     return Question(counting_store.settled_since(places))
 
 
+class Credit(msgspec.Struct, frozen=True):
+    """Units that an account received by one transaction, at its place; minor units."""
+
+    position: int
+    payer: str
+    payee: str
+    amount: int
+
+
 async def end_of_portion(tx: Tx, before_xid: int, at_most: int) -> int:
     """The next place: about `at_most` settled events further, or the same where there are none."""
     return await counting_store.horizon(tx, before_xid, at_most)
@@ -77,6 +98,14 @@ async def payments_between(tx: Tx, after: int, before: int) -> list[Paid]:
         Paid(row["account"], row["minute"], _whole(row["received"]), _whole(row["paid"]), _whole(row["fee"]))
         for row in rows
     ]
+
+
+async def credits_between(
+    tx: Tx, tx_types: Sequence[str], accounts: Sequence[str], after: int, before: int
+) -> list[Credit]:
+    """Credits of these accounts by transactions of these types, from one place up to the other."""
+    rows = await tx.fetch(_CREDITS, after, before, list(tx_types), list(accounts))
+    return [Credit(row["xid"], row["payer"], row["payee"], _whole(row["amount"])) for row in rows]
 
 
 async def events_between(tx: Tx, types: Sequence[str], after: int, before: int) -> list[StoredEvent]:

@@ -35,10 +35,12 @@ from hansa.rooms.ledger.closing import (
     awaits_crossing,
     claim_unclaimed,
     close_account,
+    open_unclaimed,
     require_empty,
     sweep_account,
     unclaimed_units,
 )
+from hansa.rooms.ledger.collecting import Collection, collect
 from hansa.rooms.ledger.crossings import (
     AbortIn,
     AbortOut,
@@ -182,6 +184,7 @@ __all__ = [
     "Capture",
     "ClaimRefused",
     "ClaimUnknown",
+    "Collection",
     "CommitIn",
     "CommitOut",
     "Compensation",
@@ -242,6 +245,7 @@ __all__ = [
     "circulating",
     "claim_unclaimed",
     "close_account",
+    "collect",
     "compensate",
     "confirm_out",
     "corridor_totals",
@@ -279,6 +283,7 @@ __all__ = [
     "open_account",
     "open_hold",
     "open_leg",
+    "open_unclaimed",
     "orders",
     "outstanding_out",
     "payment_line",

@@ -24,17 +24,20 @@ from .payments import PaymentOrder, payment_line
 from .posting import fee_of
 
 LISTED_MAX = 1000
-# A credit of the account for unclaimed units is a commit from another registry, or the return of an aborted transfer to it.
+# A credit of the account for unclaimed units is a commit from another registry, the return of an aborted transfer to it, or a distribution
+# of a listing, whose reference is the agent that was revoked.
 _UNCLAIMED = """
-SELECT p.tx_id, p.delta AS amount, t.recorded_at, closed.did AS closed_did, c.counterparty, c.transfer_id::text
+SELECT p.tx_id, p.delta AS amount, t.recorded_at, coalesce(closed.did, t.ref) AS closed_did,
+  CASE t.tx_type WHEN 'distribution' THEN payer.did ELSE c.counterparty END AS counterparty, c.transfer_id::text
 FROM ledger_account a JOIN ledger_posting p ON p.account_id = a.id
-JOIN ledger_transaction t ON t.id = p.tx_id
-JOIN ledger_account transit ON transit.kind = 'system' AND transit.unit = ''
-JOIN ledger_crossing c ON c.transit_id = transit.id AND c.direction IN ('out', 'in', 'swap_out', 'swap_in')
-  AND c.transfer_id = t.ref::uuid AND p.tx_id IN (c.tx_id, c.return_tx_id)
-JOIN ledger_account closed ON closed.id = c.agent_id
-WHERE a.did = $1 AND a.unit = '' AND p.delta > 0 AND NOT EXISTS (SELECT FROM ledger_paid_claim k WHERE k.tx_id = p.tx_id)
-  AND ($2::bigint IS NULL OR p.tx_id = $2)
+JOIN ledger_transaction t ON t.id = p.tx_id JOIN ledger_account payer ON payer.id = t.payer_id
+LEFT JOIN (
+  ledger_account transit JOIN ledger_crossing c ON transit.kind = 'system' AND transit.unit = '' AND c.transit_id = transit.id
+  JOIN ledger_account closed ON closed.id = c.agent_id
+) ON c.direction IN ('out', 'in', 'swap_out', 'swap_in') AND p.tx_id IN (c.tx_id, c.return_tx_id)
+  AND c.transfer_id = CASE WHEN t.tx_type <> 'distribution' THEN t.ref::uuid END
+WHERE a.did = $1 AND a.unit = '' AND p.delta > 0 AND (t.tx_type = 'distribution' OR c.transfer_id IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM ledger_paid_claim k WHERE k.tx_id = p.tx_id) AND ($2::bigint IS NULL OR p.tx_id = $2)
 ORDER BY p.tx_id LIMIT $3
 """
 _CLAIM = "INSERT INTO ledger_paid_claim (tx_id, paid_tx_id) VALUES ($1, $2)"
@@ -141,15 +144,20 @@ async def awaits_crossing(tx: Tx, did: str) -> bool:
     return await crossings_store.is_any_pending(tx, did)
 
 
+async def open_unclaimed(tx: Tx, book: Book) -> None:
+    """Open the account for unclaimed units, unless it is there."""
+    await store.open_accounts(tx, [book.unclaimed], kind="system")
+
+
 class UnclaimedUnits(msgspec.Struct, frozen=True):
-    """Units that one transaction brought for a closed account; `amount` in minor units."""
+    """Units that one transaction brought for an agent that has ended; `amount` in minor units. `transfer_id` is that from another registry."""
 
     tx_id: int
     amount: Minor
     recorded_at: datetime
     closed_did: str
     counterparty: str | None
-    transfer_id: str
+    transfer_id: str | None
 
 
 async def unclaimed_units(tx: Tx, book: Book) -> list[UnclaimedUnits]:

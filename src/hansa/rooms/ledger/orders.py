@@ -260,6 +260,24 @@ def purchase(buyer: str, seller: str, amount: Minor, fee: Minor) -> Order:
     return Order(buyer, seller, amount, more=terms)
 
 
+def levy(payer: str, account: str, amount: Minor, ref: str) -> Order:
+    """From the liquid units of an organization's agent to the account of a listing, whatever its status, without a fee."""
+    return Order(payer, account, amount, more=Terms(tx_type="levy", active=NOBODY, ref=ref, memo=ref))
+
+
+def distribution(account: str, holder: str, amount: Minor, ref: str) -> Order:
+    """From the account of a listing to a holder of its points, without a fee."""
+    return Order(
+        account, holder, amount, more=Terms(tx_type="distribution", active=CREDIT, ref=ref, memo=ref)
+    )
+
+
+def unclaimed_distribution(account: str, unclaimed: str, amount: Minor, ref: str, holder: str) -> Order:
+    """From the account of a listing to that for unclaimed units, in the name of a holder that was revoked."""
+    terms = Terms(tx_type="distribution", active=NOBODY, ref=holder, memo=ref)
+    return Order(account, unclaimed, amount, more=terms)
+
+
 def slash(hold_id: int, amount: Minor, ref: str) -> Order:
     """A part of a hold ceases to be, with its part of the held fee; `ref` is used once."""
     terms = Terms(tx_type="destroy", active=NOBODY, ref=ref, capture=Capture(hold_id, destroyed=True))

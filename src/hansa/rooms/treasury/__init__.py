@@ -7,7 +7,7 @@ from hansa.rooms.treasury.agreements.waiting import (
     work_waiting_in,
 )
 from hansa.rooms.treasury.auditing import request_gaps
-from hansa.rooms.treasury.counting import rules_of
+from hansa.rooms.treasury.counting import ARREARS, rules_of
 from hansa.rooms.treasury.descriptor import ROOM
 from hansa.rooms.treasury.judging import TIERS_MAX, demands_of
 from hansa.rooms.treasury.records import Budget, Day, Rules
@@ -21,6 +21,7 @@ from hansa.rooms.treasury.work_orders.records import ShownOrder
 from hansa.rooms.treasury.work_orders.schemas import WorkBidOut, WorkOrderOut
 
 __all__ = [
+    "ARREARS",
     "ROOM",
     "TIERS_MAX",
     "WORK_WAITING",

@@ -1,16 +1,27 @@
 """Count what leaves a treasury: the maximum of a day, the allowlist and a budget are judged when units leave, under the organization's lock."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import agents, organizations
 from hansa.rooms.organizations import Demand, Organization, Request
 
 from . import judging, store
-from .errors import BudgetExceeded, BudgetUnknown, TreasuryDayLimit, TreasuryPayeeNotAllowed
+from .errors import BudgetExceeded, BudgetUnknown, InArrears, TreasuryDayLimit, TreasuryPayeeNotAllowed
 from .records import Limits, Outlay, Rules, Spent
+
+ARREARS: Slot[Callable[[Tx, UUID], Awaitable[Minor]]] = Slot("treasury: arrears of an organization")
+"""Units that an organization owes the holders of its points."""
+
+
+async def require_no_arrears(tx: Tx, organization: Organization, runtime: Runtime) -> None:
+    """Require that units may leave the treasury. Raises: InArrears."""
+    arrears = await ARREARS.of(runtime)(tx, organization.id)
+    if arrears:
+        raise InArrears(context={"arrears": format_amount(arrears)})
 
 
 async def rules_of(tx: Tx, organization_id: UUID) -> Rules:
@@ -35,10 +46,12 @@ async def demands_of_payments(
     ]
 
 
-async def count_request(tx: Tx, organization: Organization, request: Request, payee: str) -> None:
+async def count_request(
+    tx: Tx, organization: Organization, request: Request, payee: str, runtime: Runtime
+) -> None:
     """Count a request that is carried out now: a payment, a contract, or an award of its price.
 
-    Raises: TreasuryPayeeNotAllowed, TreasuryDayLimit, BudgetUnknown, BudgetExceeded.
+    Raises: InArrears, TreasuryPayeeNotAllowed, TreasuryDayLimit, BudgetUnknown, BudgetExceeded.
     """
     assert request.amount is not None
     limits = await store.limits_of(tx, organization.id)
@@ -46,14 +59,19 @@ async def count_request(tx: Tx, organization: Organization, request: Request, pa
     named = request.body.get("budget_id")
     budget_id = None if named is None else UUID(named)
     is_unapproved = budget_id is None and not request.demands
-    await count(tx, organization, Outlay(request.id, request.amount, is_unapproved, budget_id), limits)
+    await count(
+        tx, organization, Outlay(request.id, request.amount, is_unapproved, budget_id), limits, runtime
+    )
 
 
-async def count(tx: Tx, organization: Organization, outlay: Outlay, limits: Limits) -> Minor | None:
+async def count(
+    tx: Tx, organization: Organization, outlay: Outlay, limits: Limits, runtime: Runtime
+) -> Minor | None:
     """Count an amount in the sums of the day and of its budget, of which the rest is returned.
 
-    Raises: TreasuryDayLimit, BudgetUnknown, BudgetExceeded.
+    Raises: InArrears, TreasuryDayLimit, BudgetUnknown, BudgetExceeded.
     """
+    await require_no_arrears(tx, organization, runtime)
     of_budget = None
     if outlay.budget_id is not None:
         of_budget = await _spend_budget(tx, organization, outlay.budget_id, outlay.amount)

@@ -7,6 +7,7 @@ from .agents_moved import BUDGETS_OF_MOVED_AGENTS
 from .agreements import router as agreements_router
 from .control.budgeting import BUDGET
 from .control.ruling import RULES
+from .counting import ARREARS
 from .payments.contracting import CONTRACT
 from .payments.crossings import FOLLOW_CROSSINGS
 from .payments.paying import PAYMENT
@@ -32,6 +33,7 @@ ROOM = Room(
     reactors=(BUDGETS_OF_MOVED_AGENTS, WORK_ORDERS_FOLLOW),
     jobs=(FOLLOW_CROSSINGS, WORK_ORDER_EXPIRIES),
     settings=frozenset({"ledger_id", "settlement_currency"}),
+    offers=(ARREARS,),
     fills=(
         organizations.REQUEST_KINDS.filled_with((PAYMENT, CONTRACT, AWARD, RULES, BUDGET)),
         organizations.BLOCKERS_ABOVE.filled_with(blockers_of),

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import msgspec
 
-from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
 from hansa.foundation.values.money import Minor
@@ -26,10 +26,10 @@ class Drawn(msgspec.Struct, frozen=True):
     budget_left: Minor
 
 
-async def draw(tx: Tx, agent: Agent, amount: Minor, settings: Settings) -> Drawn:
+async def draw(tx: Tx, agent: Agent, amount: Minor, runtime: Runtime) -> Drawn:
     """Pay the agent from the treasury of its organization, within its budget.
 
-    Raises: BudgetUnknown, OrganizationNotActive, BudgetExceeded, TreasuryDayLimit, ledger.InsufficientBalance, ledger.AccountSuspended.
+    Raises: BudgetUnknown, OrganizationNotActive, InArrears, BudgetExceeded, TreasuryDayLimit, ledger.InsufficientBalance, ledger.AccountSuspended.
     """
     if agent.organization_id is None:
         raise BudgetUnknown
@@ -43,11 +43,11 @@ async def draw(tx: Tx, agent: Agent, amount: Minor, settings: Settings) -> Drawn
     if budget is None or not await agents.is_of_organization(tx, agent.did, organization.id):
         raise BudgetUnknown
     outlay = Outlay(uuid4(), amount, budget_id=budget.id)
-    left = await count(tx, organization, outlay, await store.limits_of(tx, organization.id))
+    left = await count(tx, organization, outlay, await store.limits_of(tx, organization.id), runtime)
     assert left is not None
     order = ledger.payment_line(
         ledger.PaymentOrder(organization.treasury_did, agent.did, amount, f"org-draw-{outlay.id}", "draw")
     )
-    (done,) = await ledger.apply(tx, [order], ledger.Book.of(settings))
+    (done,) = await ledger.apply(tx, [order], ledger.Book.of(runtime.settings))
     assert done.tx_id is not None
     return Drawn(done.tx_id, amount, done.fee, left)

@@ -68,3 +68,11 @@ class ContractNotFunded(Invalid):
 
     code = "CONTRACT_NOT_FUNDED"
     sentence = "A contract of a treasury is funded and names its provider."
+
+
+class InArrears(Conflict):
+    """The organization owes the holders of its points a share of its revenue. Until it is paid nothing leaves the treasury."""
+
+    code = "IN_ARREARS"
+    sentence = "The organization is in arrears with the holders of its points; nothing leaves its treasury until they are paid."
+    remedy = "Pay `arrears` units to the treasury; they are taken from there within minutes."

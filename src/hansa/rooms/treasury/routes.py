@@ -46,6 +46,7 @@ from .errors import (
     BudgetOfOthers,
     BudgetUnknown,
     ContractNotFunded,
+    InArrears,
     RulesInvalid,
     TreasuryDayLimit,
     TreasuryPayeeNotAllowed,
@@ -91,6 +92,7 @@ WritingDeveloper = Annotated[Developer, developer_acting("orgs:write")]
         BudgetUnknown,
         BudgetExceeded,
         TreasuryDayLimit,
+        InArrears,
         organizations.OrganizationNotActive,
         ledger.InsufficientBalance,
         ledger.AccountSuspended,
@@ -106,7 +108,7 @@ async def draw_from_budget(
     agent: CurrentAgent,
     *,
     db: Db,
-    config: Config,
+    http: Request,
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
@@ -119,7 +121,7 @@ async def draw_from_budget(
     )
 
     async def drawn(tx: Tx) -> TreasuryDrawOut:
-        return TreasuryDrawOut.of(await draw(tx, agent, parse_positive(body.amount), config))
+        return TreasuryDrawOut.of(await draw(tx, agent, parse_positive(body.amount), runtime_of(http)))
 
     return await once(db, request, drawn)
 
@@ -182,6 +184,7 @@ async def put_treasury_rules(
         BudgetUnknown,
         BudgetOfOthers,
         BudgetExceeded,
+        InArrears,
         TreasuryDayLimit,
         TreasuryPayeeNotAllowed,
         ContractNotFunded,

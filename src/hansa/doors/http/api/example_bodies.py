@@ -112,6 +112,8 @@ WELL_KNOWN_BODIES: dict[str, Any] = {
         "per_user": "OK",
         "staked_guard": "OK",
         "escrow": "OK",
+        "transactions": "OK",
+        "shares": "OK",
         "solvency": "SOLVENT",
     },
     "MarketRegistryOut": {

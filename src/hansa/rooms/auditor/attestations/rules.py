@@ -70,7 +70,7 @@ def audit_members(chain: Chain, reading: Reading, currency: str) -> dict[str, An
         "live_status": reading.live_status,
         "maintenance": False,
         "native": _native(chain, reading),
-        "checks": {**reading.checks, "solvency": _solvency(reading.delta)},
+        "checks": {**reading.checks, "solvency": _solvency(reading)},
         "liabilities": _liabilities(reading),
         **_gap(chain),
     }
@@ -126,9 +126,9 @@ def _native(chain: Chain, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _solvency(delta: Minor) -> str:
-    """BREACH where more circulates than was issued. LOW is for arrears, which no account of this registry can have."""
-    return "BREACH" if delta < 0 else "SOLVENT"
+def _solvency(reading: Reading) -> str:
+    """BREACH where more circulates than was issued, else the verdict on the accounts of listings; LOW is for arrears."""
+    return "BREACH" if reading.delta < 0 else reading.checks.get("solvency", "SOLVENT")
 
 
 def _liabilities(reading: Reading) -> dict[str, Any] | None:

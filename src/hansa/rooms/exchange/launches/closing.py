@@ -15,6 +15,7 @@ from hansa.rooms.exchange import rules
 from hansa.rooms.exchange import store as listings
 from hansa.rooms.exchange.expiring import EXPIRY
 from hansa.rooms.exchange.records import Listing
+from hansa.rooms.exchange.revenue import store as revenue
 
 from . import store
 from .allocating import allocated
@@ -34,6 +35,7 @@ async def close(tx: Tx, listing: Listing) -> None:
     given = [(row, count) for row, count in zip(found, points, strict=True) if count]
     none = [row["id"] for row, count in zip(found, points, strict=True) if not count]
     await store.launch(tx, listing.ref, sold)
+    await revenue.begin(tx, listing.ref)
     dids, counts = [row["agent_did"] for row, _ in given], [count for _, count in given]
     await store.issue(tx, listing.ref, dids, counts, listing.price)
     await store.fix(tx, listing.ref, [row["id"] for row, _ in given], counts, "allocated")

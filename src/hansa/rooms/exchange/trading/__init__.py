@@ -1,7 +1,7 @@
 """Trading: orders of agents at a listing, matched, paid and recorded in one commit, and the market that everybody reads."""
 
 from hansa.rooms.exchange.trading.acting import PERMISSION, place
-from hansa.rooms.exchange.trading.binding import count_orders, order_gaps, require_no_orders
+from hansa.rooms.exchange.trading.binding import count_orders, lock_gaps, order_gaps, require_no_orders
 from hansa.rooms.exchange.trading.following import (
     ENDED,
     ORDER_EXPIRY,
@@ -43,6 +43,7 @@ __all__ = [
     "ShownOrder",
     "Timeframe",
     "count_orders",
+    "lock_gaps",
     "market_router",
     "order_gaps",
     "place",

@@ -20,5 +20,10 @@ async def count_orders(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
 
 
 async def order_gaps(tx: Tx, most: int) -> list[str]:
-    """Open buys without a hold of exactly what they still buy, holds without an order, and holdings that lock other points than their open sells."""
-    return await store.gaps(tx, most)
+    """Open buys without a hold of exactly what they still buy, and holds without an order."""
+    return await store.hold_gaps(tx, most)
+
+
+async def lock_gaps(tx: Tx, most: int) -> list[str]:
+    """Holdings that lock other points than their open sells."""
+    return await store.lock_gaps(tx, most)

@@ -132,6 +132,7 @@ class HeldPointsOut(LazyModel):
     locked: int = Field(description="Points that open sells offer.")
     cost: str = Field(description="Price that the agent paid for the points that it has.")
     value: str = Field(description="Value of the points at the price of the last trade.")
+    owed: str = Field(description="Distributions of the revenue that the agent can claim now.")
 
     @classmethod
     def of(cls, held: Held) -> "HeldPointsOut":
@@ -141,6 +142,7 @@ class HeldPointsOut(LazyModel):
             locked=held.locked,
             cost=format_amount(held.cost),
             value=format_amount(held.qty * held.last_price),
+            owed=format_amount(held.owed),
         )
 
 

@@ -102,8 +102,9 @@ WHERE o.agent_did = $1 AND ($2::text IS NULL OR o.ref = $2) AND o.ended_at IS NU
 """  # noqa: S608
 
 _PORTFOLIO = """
-SELECT h.ref, h.qty, h.locked, h.cost, l.last_price FROM exchange_holding h JOIN exchange_listing l ON l.ref = h.ref
-WHERE h.agent_did = $1 AND h.qty > 0 ORDER BY h.ref
+SELECT h.ref, h.qty, h.locked, h.cost, l.last_price, exchange_owed(h.owed, h.qty, h.settled, r.per_point) AS owed
+FROM exchange_holding h JOIN exchange_listing l ON l.ref = h.ref JOIN exchange_revenue r ON r.ref = h.ref
+WHERE h.agent_did = $1 AND (h.qty > 0 OR h.owed > 0) ORDER BY h.ref
 """
 _ESCROW = """
 SELECT coalesce(sum(held), 0)::bigint FROM (
@@ -163,13 +164,14 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Points of an agent at one listing."""
+    """Points of an agent at one listing, and the units that it is owed of the revenue."""
 
     ref: str
     qty: int
     locked: int
     cost: Minor
     last_price: Minor
+    owed: Minor
 
 
 async def own(tx: Tx, agent_did: str, order_id: UUID) -> Order | None:

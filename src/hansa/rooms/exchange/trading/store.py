@@ -115,19 +115,19 @@ INSERT INTO exchange_point_posting (ref, seq, agent_did, delta, cause)
 SELECT $1, w.seq, w.agent_did, w.delta, 'trade' FROM unnest($2::bigint[], $3::text[], $4::bigint[]) w (seq, agent_did, delta)
 """
 
-_GAPS = """
-SELECT gap FROM (
-  SELECT coalesce(o.id::text, h.owner_id) AS gap FROM (
-    SELECT id::text AS id, hold_id, remaining * price AS held FROM exchange_order WHERE ended_at IS NULL AND side = 'buy'
-  ) o FULL JOIN ledger_open_holds($1) h ON h.hold_id = o.hold_id AND h.owner_id = o.id AND h.remaining = o.held
-  WHERE h.hold_id IS NULL OR o.id IS NULL
-    AND NOT EXISTS (SELECT FROM exchange_subscription s WHERE s.hold_id = h.hold_id AND s.settled_at IS NULL)
-  UNION ALL
-  SELECT h.ref || ' ' || h.agent_did FROM exchange_holding h LEFT JOIN (
-    SELECT ref, agent_did, sum(remaining) AS offered FROM exchange_order
-    WHERE ended_at IS NULL AND side = 'sell' GROUP BY ref, agent_did
-  ) o USING (ref, agent_did) WHERE h.locked <> coalesce(o.offered, 0)
-) gaps ORDER BY gap LIMIT $2
+_HOLD_GAPS = """
+SELECT coalesce(o.id::text, h.owner_id) AS gap FROM (
+  SELECT id::text AS id, hold_id, remaining * price AS held FROM exchange_order WHERE ended_at IS NULL AND side = 'buy'
+) o FULL JOIN ledger_open_holds($1) h ON h.hold_id = o.hold_id AND h.owner_id = o.id AND h.remaining = o.held
+WHERE h.hold_id IS NULL OR o.id IS NULL
+  AND NOT EXISTS (SELECT FROM exchange_subscription s WHERE s.hold_id = h.hold_id AND s.settled_at IS NULL)
+ORDER BY gap LIMIT $2
+"""
+_LOCK_GAPS = """
+SELECT h.ref || ' ' || h.agent_did AS gap FROM exchange_holding h LEFT JOIN (
+  SELECT ref, agent_did, sum(remaining) AS offered FROM exchange_order
+  WHERE ended_at IS NULL AND side = 'sell' GROUP BY ref, agent_did
+) o USING (ref, agent_did) WHERE h.locked <> coalesce(o.offered, 0) ORDER BY gap LIMIT $1
 """
 
 _OPEN_HOLDINGS = """
@@ -233,9 +233,14 @@ async def end(tx: Tx, ref: str, ended: Sequence[Ended]) -> None:
         assert written == f"UPDATE {len(ended)}", "the orders of a locked listing are as they were read"
 
 
-async def gaps(tx: Tx, most: int) -> list[str]:
-    """The first open orders and holdings that do not agree with holds and sells."""
-    return [row["gap"] for row in await tx.fetch(_GAPS, OWNER_KIND, most)]
+async def hold_gaps(tx: Tx, most: int) -> list[str]:
+    """The first open buys and holds that do not agree."""
+    return [row["gap"] for row in await tx.fetch(_HOLD_GAPS, OWNER_KIND, most)]
+
+
+async def lock_gaps(tx: Tx, most: int) -> list[str]:
+    """The first holdings whose locked points are not those that their open sells offer."""
+    return [row["gap"] for row in await tx.fetch(_LOCK_GAPS, most)]
 
 
 async def insert_trades(tx: Tx, ref: str, trades: Sequence[Trade]) -> list[Trade]:

@@ -84,6 +84,8 @@ class WebhookEvent(StrEnum):
     EXCHANGE_ORDER_ENDED = "exchange.order_ended"
     EXCHANGE_TRADE_EXECUTED = "exchange.trade_executed"
     EXCHANGE_POINTS_MOVED = "exchange.points_moved"
+    EXCHANGE_REVENUE_LEVIED = "exchange.revenue_levied"
+    EXCHANGE_REVENUE_DISTRIBUTED = "exchange.revenue_distributed"
     GOVERNANCE_PROPOSAL_CREATED = "governance.proposal_created"
     GOVERNANCE_VOTE_CAST = "governance.vote_cast"
     GOVERNANCE_PROPOSAL_TALLIED = "governance.proposal_tallied"

@@ -22,7 +22,7 @@ def contract_of(body: Mapping[str, Any]) -> commerce.ContractIn:
 async def _propose(tx: Tx, acting: Acting, organization: Organization, request: Request) -> Outcome:
     """Raises: ContractNotFunded, and the errors of `count_request` and `commerce.propose`."""
     proposed = contract_of(request.body)
-    await count_request(tx, organization, request, proposed.provider_did or "")
+    await count_request(tx, organization, request, proposed.provider_did or "", acting.runtime)
     treasury = Agent(
         did=organization.treasury_did,
         developer_id=acting.actor.id,

@@ -29,7 +29,7 @@ async def _pay(tx: Tx, acting: Acting, organization: Organization, request: Requ
     """Raises: the errors of `count_request`, of `ledger.payment_line` and of `transfers.reserve_payment`."""
     payee, settings = request.body["receiver_did"], acting.runtime.settings
     assert request.amount is not None
-    await count_request(tx, organization, request, payee)
+    await count_request(tx, organization, request, payee, acting.runtime)
     if await _is_at_peer(tx, payee, settings):
         return await _cross(tx, acting, organization, request, payee)
     order = ledger.payment_line(

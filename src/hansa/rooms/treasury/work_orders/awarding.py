@@ -43,7 +43,7 @@ async def ask_for_award(tx: Tx, acting: Acting, key: str, order_id: UUID, bid_id
 
 async def _award(tx: Tx, acting: Acting, organization: Organization, request: Request) -> Outcome:
     """Raises: WorkOrderUnknown, WorkOrderNotOpen, BidUnknown, BidEnded, and the errors of `count_request` and `commerce.award_work`."""
-    await count_request(tx, organization, request, request.body["provider_did"])
+    await count_request(tx, organization, request, request.body["provider_did"], acting.runtime)
     order, bid = await _awardable(
         tx, organization, UUID(request.body["work_order_id"]), UUID(request.body["bid_id"])
     )

@@ -3,17 +3,17 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from hansa.foundation.plumbing.process.runtime import Config, Db
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, Unauthorized
 from hansa.rooms import agents, commerce, ledger, organizations
-from hansa.rooms.treasury.errors import TreasuryDayLimit, TreasuryPayeeNotAllowed
+from hansa.rooms.treasury.errors import InArrears, TreasuryDayLimit, TreasuryPayeeNotAllowed
 
 from .awarding import ask_for_award
 from .ending import cancel
@@ -48,16 +48,18 @@ _ACTING: tuple[type[Refused], ...] = (
         organizations.LimitReached,
         ledger.InsufficientBalance,
         ledger.AccountSuspended,
+        InArrears,
         BodyInvalid,
     ),
 )
 async def open_work_order(
-    organization_id: Key, body: WorkOrderIn, sent: organizations.Sent, config: Config, db: Db
+    organization_id: Key, body: WorkOrderIn, sent: organizations.Sent, http: Request, db: Db
 ) -> Response:
     """Offer work to every agent. The amount and its fee are held in the treasury until the order ends."""
 
     async def opened(tx: Tx) -> WorkOrderOut:
-        return WorkOrderOut.of(await open_order(tx, sent.developer, organization_id, body.order(), config))
+        runtime = runtime_of(http)
+        return WorkOrderOut.of(await open_order(tx, sent.developer, organization_id, body.order(), runtime))
 
     return await sent.answer(db, opened, body, status=201)
 
@@ -74,6 +76,7 @@ async def open_work_order(
         WorkOrderNotOpen,
         BidUnknown,
         BidEnded,
+        InArrears,
         TreasuryDayLimit,
         TreasuryPayeeNotAllowed,
         Forbidden,
