@@ -16,6 +16,7 @@ from tests.client.terminal import Typed, logged_in
 from tests.client.test_client_contracts import credentials_of
 from tests.exchange import Market, in_days, market, terms
 from tests.registry import PASSWORD, StartRegistry, TestDeveloper, TestRegistry
+from tests.revenue import earning
 
 
 @pytest.fixture
@@ -139,6 +140,24 @@ async def test_points_are_subscribed_to_and_traded(connect: Open, exchange: Mark
     assert (await anyone.agent.market.book(ref)).asks == []
 
 
+async def test_distributions_are_claimed_and_points_move(connect: Open, exchange: Market, faults: Faults):
+    at = await earning(exchange)
+    other = await at.holder_owner.agent()
+    own = connect(agent=credentials_of(at.holder))
+    await at.pay(await at.agent(), at.treasury, "4")
+    await at.next_day()
+    assert [one.owed for one in (await own.agent.market.portfolio()).holdings] == [Decimal("0.008")]
+    faults.next("/api/v1/agora/distributions/claim", "answer lost")
+    assert (await own.agent.market.claim()).paid == Decimal("0.008")
+    assert (await own.agent.market.claim(at.ref)).paid == 0
+    moved = await own.agent.market.transfer(at.ref, 5, other.did)
+    assert (moved.ref, moved.qty, moved.to) == (at.ref, 5, other.did)
+    assert (await own.agent.market.give_up(at.ref, 5)).to is None
+    with pytest.raises(Conflict):
+        await own.agent.market.give_up(at.ref, 11)
+    assert await exchange.points(at.listing) == {at.holder.did: 10, other.did: 5}
+
+
 async def test_the_exchange_as_its_user_types_it(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: Market
 ):
@@ -192,3 +211,6 @@ async def test_the_exchange_as_its_user_types_it(
     await at.run("market", "order", "sell", ref, "1", "--price", "9")
     assert "1 orders cancelled" in await at.run("market", "cancel-all", ref)
     assert "points" in await at.run("market", "order", "sell", ref, "7", "--price", "9", code=1)
+    assert "paid 0" in await at.run("market", "claim", ref)
+    assert f"2 points of {ref} given up" in await at.run("market", "give-up", ref, "2")
+    assert "owner" in await at.run("market", "transfer", ref, "1", "did:hansa:nobody", code=1)

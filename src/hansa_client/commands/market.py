@@ -249,12 +249,52 @@ def show_portfolio(own: Caller) -> None:
     found = own.registry.agent.market.portfolio()
     lines = [
         *(
-            f"{one.ref}  {one.qty} points, {one.locked} offered  cost {one.cost:f}  value {one.value:f}"
+            f"{one.ref}  {one.qty} points, {one.locked} offered  cost {one.cost:f}  value {one.value:f}  owed {one.owed:f}"
             for one in found.holdings
         ),
         f"held {found.escrow:f}",
     ]
     show("\n".join(lines), found, as_json=own.as_json)
+
+
+@app.command("claim", epilog=examples("hansa-client market claim", "hansa-client market claim GUILD"))
+@once_as_agent
+def claim_distributions(
+    own: OnceCaller,
+    ref: Annotated[
+        str | None, typer.Argument(help="Reference of a listing; without it all are claimed.")
+    ] = None,
+) -> None:
+    """Claim what the agent is owed of the revenue of its points."""
+    from .opening import show
+
+    found = own.registry.agent.market.claim(ref, key=own.key)
+    show(f"paid {found.paid:f}", found, as_json=own.as_json)
+
+
+@app.command("transfer", epilog=examples("hansa-client market transfer GUILD 5 did:hansa:a.example:…"))
+@once_as_agent
+def transfer_points(
+    own: OnceCaller,
+    ref: Ref,
+    qty: Quantity,
+    to: Annotated[str, typer.Argument(help="DID of another agent of the same owner.")],
+) -> None:
+    """Transfer points to another agent of the same owner."""
+    from .opening import show
+
+    moved = own.registry.agent.market.transfer(ref, qty, to, key=own.key)
+    show(f"{moved.qty} points of {moved.ref} went to {moved.to}", moved, as_json=own.as_json)
+
+
+@app.command("give-up", epilog=examples("hansa-client market give-up GUILD 5"))
+@once_as_agent
+def give_points_up(own: OnceCaller, ref: Ref, qty: Quantity) -> None:
+    """Give points up for good; their share of the revenue stays with the organization."""
+    from .opening import show
+
+    moved = own.registry.agent.market.give_up(ref, qty, key=own.key)
+    show(f"{moved.qty} points of {moved.ref} given up", moved, as_json=own.as_json)
 
 
 def listing_line(listing: "Listing") -> str:

@@ -202,13 +202,14 @@ class CancelledOrders(Record, frozen=True):
 
 
 class HeldPoints(Record, frozen=True):
-    """Points of the agent at a listing; `locked` ones are offered by open sells."""
+    """Points of the agent at a listing; `locked` ones are offered by open sells, `owed` are distributions that it can claim."""
 
     ref: str
     qty: int
     locked: int
     cost: Decimal
     value: Decimal
+    owed: Decimal
 
 
 class Portfolio(Record, frozen=True):
@@ -216,3 +217,26 @@ class Portfolio(Record, frozen=True):
 
     holdings: list[HeldPoints]
     escrow: Decimal
+
+
+class Distributions(Record, frozen=True):
+    """Units that the agent was paid for its points now."""
+
+    paid: Decimal
+
+
+class PointTransfer(Record, frozen=True):
+    """Points that go to an agent of the same owner, or are given up where `to` is None."""
+
+    ref: str
+    to: str | None
+    qty: int
+
+
+class MovedPoints(Record, frozen=True):
+    """Points that went to another agent, or were given up where `to` is None; `seq` is the number of the movement at the listing."""
+
+    ref: str
+    seq: int
+    to: str | None
+    qty: int

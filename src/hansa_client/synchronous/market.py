@@ -14,12 +14,15 @@ from hansa_client.records.market import (
     Book,
     CancelledOrders,
     Candles,
+    Distributions,
     Holders,
     Listing,
     MarketListings,
+    MovedPoints,
     Order,
     Orders,
     OrderStatus,
+    PointTransfer,
     Portfolio,
     Side,
     Subscription,
@@ -153,6 +156,23 @@ class Market:
         """Points of the agent, and what its orders and subscriptions hold."""
         return self._transport.answer(Call("GET", f"{PREFIX}/portfolio"), Portfolio, self._agent)
 
+    def claim(self, ref: str | None = None, *, key: str | None = None) -> Distributions:
+        """Claim what the agent is owed of the revenue of one listing, or of all. Raises: NotFound, OutcomeUnknown."""
+        call = _post(f"{PREFIX}/distributions/claim", {"ref": ref}, key)
+        return self._transport.answer(call, Distributions, self._agent)
+
+    def transfer(self, ref: str, qty: int, to: str, *, key: str | None = None) -> MovedPoints:
+        """Transfer points to another agent of the same owner. Raises: Conflict, Forbidden, Invalid, NotFound, OutcomeUnknown."""
+        return self._move(PointTransfer(ref, to, qty), key)
+
+    def give_up(self, ref: str, qty: int, *, key: str | None = None) -> MovedPoints:
+        """Give points up for good; their share of the revenue stays with the organization. Raises: Conflict, Forbidden, NotFound, OutcomeUnknown."""
+        return self._move(PointTransfer(ref, None, qty), key)
+
+    def _move(self, points: PointTransfer, key: str | None) -> MovedPoints:
+        call = _post(f"{PREFIX}/points/transfer", points, key)
+        return self._transport.answer(call, MovedPoints, self._agent)
+
 
 def listing_path(ref: str) -> str:
     """The path of a listing."""
@@ -167,5 +187,5 @@ def _order(order_id: str) -> str:
     return f"{PREFIX}/orders/{quote(order_id, safe='')}"
 
 
-def _post(path: str, body: dict[str, Any], key: str | None) -> Call:
+def _post(path: str, body: dict[str, Any] | PointTransfer, key: str | None) -> Call:
     return Call("POST", path, json=body, key=new_key() if key is None else key)
