@@ -14,7 +14,7 @@ from hansa.rooms.exchange.revenue.levying import levy_or_collect
 from hansa.rooms.exchange.revenue.moving import move_points
 from hansa.rooms.exchange.revenue.paying import claim, pay_batch
 from hansa.rooms.exchange.revenue.records import PointTransfer
-from hansa.rooms.exchange.trading.placing import place
+from hansa.rooms.exchange.trading.acting import place
 from hansa.rooms.exchange.trading.records import NewOrder
 from tests.exchange import market
 from tests.founded import open_copy
