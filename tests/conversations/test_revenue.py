@@ -35,6 +35,7 @@ async def test_the_share_of_the_points_that_are_held_is_levied_each_day(at: Earn
     # A tenth of 80 for 1,000 points, of which 20 are held.
     assert await at.levies() == [("80", "0.16", "0.16", "0")]
     assert await at.units(at.treasury) == at.less(before, "0.16")
+    await require_schemas_kept(at.market.registry.database, "RevenueLevied", "RevenueDistributed")
 
 
 async def test_payments_of_related_agents_are_no_revenue(at: Earning):

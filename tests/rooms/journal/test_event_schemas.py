@@ -59,6 +59,8 @@ OF_OTHER_CONVERSATIONS = {
     "PolicyVetoed",
     "ProposalCreated",
     "ProposalTallied",
+    "RevenueDistributed",
+    "RevenueLevied",
     "TradeExecuted",
     "VoteCast",
     "WorkOrderBidLost",
