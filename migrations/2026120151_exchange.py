@@ -27,11 +27,6 @@ def upgrade() -> None:
         ) WITH (fillfactor = 50)
     """)
     op.execute("""
-        INSERT INTO exchange_revenue (ref, from_position, to_position)
-        SELECT ref, plumbing_position(), CASE WHEN status = 'EXPIRED' THEN plumbing_position() END
-        FROM exchange_listing WHERE sold > 0
-    """)
-    op.execute("""
         -- Place in the journal up to which credits were counted.
         CREATE TABLE exchange_revenue_counted (
           is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
