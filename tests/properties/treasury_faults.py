@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
+from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce.contracts import paying
@@ -57,8 +58,10 @@ def _budget_before_the_lock(patch: pytest.MonkeyPatch) -> None:
 def _unapproved_not_counted(patch: pytest.MonkeyPatch) -> None:
     count = counting.count
 
-    async def counted(tx: Tx, organization: Organization, outlay: Outlay, limits: Limits) -> Minor | None:
-        return await count(tx, organization, replace(outlay, is_unapproved=False), limits)
+    async def counted(
+        tx: Tx, organization: Organization, outlay: Outlay, limits: Limits, runtime: Runtime
+    ) -> Minor | None:
+        return await count(tx, organization, replace(outlay, is_unapproved=False), limits, runtime)
 
     patch.setattr(counting, "count", counted)
 
