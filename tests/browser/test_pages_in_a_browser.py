@@ -207,11 +207,9 @@ async def test_the_search_of_every_page_suggests_agents_and_leads_to_the_one_tha
     await registry.indexed()
     opened = await visit("/guides")
     find = opened.page.get_by_role("combobox", name="Search", exact=True)
-    await find.focus()
     # The module comes with the focus: what is typed before it has arrived is read with the next key.
-    await opened.page.wait_for_function(
-        "performance.getEntriesByName(`${location.origin}/static/picker.js`).length"
-    )
+    async with opened.page.expect_response("**/static/picker.js"):
+        await find.focus()
     await find.press_sequentially("lingu", delay=20)
     suggested = opened.page.locator("#find-agents option")
     await expect(suggested).to_have_attribute("value", agent.did)
