@@ -20,7 +20,7 @@ from tests.properties.scale import by_tier, printed_seed
 from tests.registry import DatabaseFarm
 
 HISTORIES = by_tier(150, 20_000, 100_000)
-# As many as find each planted fault.
+# Enough histories to find each planted fault.
 PLANTED_HISTORIES = 2_000
 ACTS = 8
 FRAME, UNIT = "hansa.local", "AVT"

@@ -26,7 +26,7 @@ from tests.registry import StartRegistry, TestAgent, TestRegistry, another_proce
 
 ROUNDS = by_tier(6, 60, 400)
 FAULT_ROUNDS = 6
-"""As many as find each planted fault."""
+"""Enough histories to find each planted fault."""
 ACTS_A_ROUND = 8
 AGES = [
     *(timedelta(0), timedelta(minutes=20), timedelta(hours=3), timedelta(hours=23), timedelta(days=3)),

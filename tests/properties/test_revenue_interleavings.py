@@ -27,7 +27,7 @@ from tests.revenue import Earning, earning
 Play: TypeAlias = Callable[[list[UseCase]], Awaitable[list[Any]]]
 ORDERS = by_tier(6, 60, 300)
 SHARE = parse_amount("0.008")
-"""What is due of four units: a tenth for 1,000 points, of which 20 are held."""
+"""Levy on four units: a tenth for 1,000 points, of which 20 are held."""
 
 
 @dataclass
@@ -118,7 +118,7 @@ async def _a_levy_and_a_transfer(scene: Scene, play: Play) -> None:
 
 async def _a_levy_and_a_surrender(scene: Scene, play: Play) -> None:
     await play([scene.levy(), scene.move(None, 4)])
-    # Of 16 points four fifths are due.
+    # Four fifths are due for 16 points.
     assert sum(await scene.owed()) in {SHARE, SHARE * 4 // 5}
 
 

@@ -30,7 +30,7 @@ OTHER = {
     "federation_port": 9443,
 }
 ABROAD = "did:hansa:other.example:payee"
-# As many as find each planted fault.
+# Enough histories to find each planted fault.
 PLANTED_HISTORIES = 3_000
 # A long run prints each such number; HANSA_TEST_FIRST goes on from it.
 PRINTED = 1_000

@@ -95,7 +95,7 @@ async def _imported(request: Request, sender: Acting, body: dict[str, Any]) -> A
 
 
 def _refused(request: Request, sender: Acting, answer: ApiAnswer) -> HTMLResponse:
-    # Whatever member of the bundle is wrong, the field is the one with the bundle; the message names the member.
+    # The form has one field for the whole bundle; the message names the wrong member.
     sentence, member = str(answer.document["detail"]), answer.document["error"]["field"]
     if member and member not in sentence:
         sentence = f"{sentence} ({member})"

@@ -51,7 +51,7 @@ Preview = exchange.ShownOrder | agents.Approval
 
 
 class _AtListing(msgspec.Struct, frozen=True):
-    """What an agent has at a listing."""
+    """Points, open orders and subscription of an agent at a listing."""
 
     subscription: exchange.Subscription | None
     orders: list[exchange.Order]

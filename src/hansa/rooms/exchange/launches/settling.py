@@ -46,7 +46,7 @@ def _end_of(listing: Listing, one: Subscription) -> ledger.Order:
         return ledger.orders.release(one.hold_id)
     assert listing.fee_bps is not None, "an approved listing has its fee"
     amount = Minor(one.allocated * listing.price)
-    # Whatever the status of its parties: the allocation is fixed.
+    # The allocation is fixed; the status of the parties no longer counts.
     return ledger.orders.sale(
         one.hold_id,
         amount,

@@ -23,7 +23,7 @@ class OutOfSequence(Exception):
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """What an order takes of the opposite side: the makers with the quantity of each, what is left, and what stopped it, if anything."""
+    """Fills of an order: the makers with the quantity of each, the quantity left, and the reason of the stop, if there is one."""
 
     fills: list[tuple[Resting, int]]
     left: int

@@ -42,7 +42,7 @@ NOT r.is_over AND (r.to_position IS NOT NULL OR coalesce(r.levied_on, r.launched
 """
 _WAITING = f"FROM exchange_revenue r JOIN exchange_listing l USING (ref) WHERE {_DUE} OR l.arrears > 0"
 HAS_WAITING = Question(f"SELECT EXISTS (SELECT {_WAITING})")
-"""Whether a levy is due, or an organization is in arrears."""
+"""Condition that a levy is due, or an organization is in arrears."""
 
 _FIND = f"""
 SELECT r.ref, l.organization_id, l.treasury_did, l.total, l.revenue_bps, l.sold - l.given_up AS held, l.arrears, r.launched_on,
