@@ -1,4 +1,4 @@
-"""The exchange of the demo: the organization lists points, sells them in a launch, and two agents trade them.
+"""The exchange of the demo: the organization lists points, sells them in a launch, two agents trade them, and are paid their shares.
 
 A point is a right to a share of the organization's revenue. Members of the organization are insiders: they trade, but do not subscribe.
 """
@@ -6,6 +6,7 @@ A point is a right to a share of the organization's revenue. Members of the orga
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
@@ -15,26 +16,31 @@ from hansa.doors.demo.market import Tally
 from hansa.doors.demo.organization import DemoOrganization
 from hansa.doors.demo.paid_call import PATIENT, registry_of
 from hansa.doors.demo.second_owner import Settled, approve, registry_of_developer
-from hansa.doors.demo.temporary_registry import Administrator
+from hansa.doors.demo.temporary_registry import Administrator, let_a_day_pass
 from hansa_client import AsyncRegistry, Refusal
 from hansa_client.records.market import Listing, ListingTerms, Prospectus
 
 UNTIL_OPENING, UNTIL_CLOSE = timedelta(seconds=10), timedelta(seconds=8)
 PRICE, RAISED_MIN = Decimal("0.1"), Decimal(1)
 OFFERED, SUBSCRIBED = 40, 20
+REVENUE, REVENUE_BPS, BPS = Decimal(1), 1000, 10_000
 PROSPECTUS = sha256(b"prospectus of the demo").hexdigest()
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """The organization that sells, its parties, and the administrator who decides. The provider is no member of it."""
+    """The organization that sells, its parties, and the administrator who decides. The provider is no member of it.
+
+    `directory` is that of a registry of the demo's own.
+    """
 
     parties: Parties
     seller: DemoOrganization
     administrator: Administrator
+    directory: Path | None
     settled: Settled
 
     async def sell_and_trade(self, tally: Tally) -> None:
-        """Draft, approve, launch, and trade for a while. Raises: DemoFailed, HansaError."""
+        """Draft, approve, launch, trade for a while, and distribute. Raises: DemoFailed, HansaError."""
         parties, screen = self.parties, self.parties.screen
         try:
             listing = await self._approved()
@@ -50,6 +56,7 @@ class Exchange(msgspec.Struct, frozen=True):
         ):
             await self._launch(listing.ref, holder, insider, tally)
             await self._trade(listing.ref, holder, insider, tally)
+            await self._share(listing, holder, insider, tally)
 
     async def _approved(self) -> Listing:
         """A listing whose launch opens soon; the owners submit it together where there are two."""
@@ -63,7 +70,7 @@ class Exchange(msgspec.Struct, frozen=True):
             opens_at=opens_at,
             closes_at=opens_at + UNTIL_CLOSE,
             per_owner_max=OFFERED,
-            revenue_bps=1000,
+            revenue_bps=REVENUE_BPS,
             term_months=12,
             tick=Decimal("0.01"),
             prospectus=Prospectus(url="https://guild.example/prospectus.pdf", sha256=PROSPECTUS),
@@ -129,6 +136,34 @@ class Exchange(msgspec.Struct, frozen=True):
             raise DemoFailed(f"{held} units are held for orders that were cancelled")
         self.parties.screen.line(
             f"{len(trades)} trades moved {moved} points, the last at {trades[0].price:f}; {cancelled} orders cancelled, no units held"
+        )
+
+    async def _share(
+        self, listing: Listing, holder: AsyncRegistry, insider: AsyncRegistry, tally: Tally
+    ) -> None:
+        """A customer pays the organization, the day ends, and each point gets its share."""
+        screen, provider = self.parties.screen, self.parties.provider
+        if self.directory is None:
+            screen.line("left out: revenue is shared once the day has ended")
+            return
+        paid = await holder.transfers.transfer(listing.treasury_did, REVENUE)
+        tally.count_paid_in(provider.did, REVENUE, paid.fee_amount)
+        await let_a_day_pass(self.directory, listing.ref)
+        share = REVENUE * REVENUE_BPS / BPS / OFFERED
+
+        async def is_distributed() -> bool:
+            for owed in (holder, insider):
+                await owed.agent.market.claim(listing.ref)
+                received = (await owed.transfers.transactions(direction="received")).items
+                if not any(line.tx_type == "distribution" for line in received):
+                    return False
+            return True
+
+        await self.settled(is_distributed, f"the revenue of {listing.ref} is not distributed")
+        for one in (await insider.agent.market.holders(listing.ref)).holders:
+            tally.count_paid_out(one.did, share * one.qty, Decimal(0))
+        screen.line(
+            f"{provider.name} paid {REVENUE} for work; after the day {REVENUE_BPS // 100} % of it was shared: {share:f} for each point"
         )
 
     async def _reaches(self, ref: str, status: str, registry: AsyncRegistry) -> None:

@@ -50,7 +50,7 @@ PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
 DISPUTE = "deposit a bond and decide a dispute"
 ORGANIZATION = "found an organization and award its work"
-EXCHANGE = "sell points of the organization and trade them"
+EXCHANGE = "sell points of the organization, trade them and share its revenue"
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
 COMPLAINT = "Every second page is missing."
@@ -62,15 +62,15 @@ class Options(msgspec.Struct, frozen=True):
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
     With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
     filed, because none would be decided, and no points are sold; a registry of the demo's own has one. `listener` is the place of the paid service: the
-    AI client buys from it only if the registry may call that address. `mails` is the directory in which the registry writes mails:
-    without it the organization has one owner.
+    AI client buys from it only if the registry may call that address. `directory` is that of a registry of the demo's own:
+    without it the organization has one owner, since the mail with the invitation cannot be read, and no day passes.
     """
 
     confirm: Confirm | None = None
     removes: bool = False
     administrator: Administrator | None = None
     listener: socket.socket | None = None
-    mails: Path | None = None
+    directory: Path | None = None
     sleep: Sleep = asyncio.sleep
 
 
@@ -88,7 +88,7 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
             own = await meanwhile.enter_async_context(temporary_registry())
             url = own.url
             options = replace(
-                options, administrator=own.administrator, listener=own.listener, mails=own.mails
+                options, administrator=own.administrator, listener=own.listener, directory=own.directory
             )
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
@@ -234,8 +234,8 @@ class _Demo:
         return [service]
 
     def _second_owner(self, developer: DemoDeveloper) -> SecondOwner | None:
-        mails = self._options.mails
-        return None if mails is None else SecondOwner(developer, mails, self._settled)
+        directory = self._options.directory
+        return None if directory is None else SecondOwner(developer, directory / "outbox", self._settled)
 
     async def _dispute(self, parties: Parties, tally: Tally) -> None:
         administrator = self._options.administrator
@@ -253,7 +253,9 @@ class _Demo:
                 "left out: an agent with points, and an organization with a listing, cannot be removed"
             )
         else:
-            await Exchange(parties, seller, administrator, self._settled).sell_and_trade(tally)
+            await Exchange(
+                parties, seller, administrator, self._options.directory, self._settled
+            ).sell_and_trade(tally)
 
     async def _verdict(self, agents: list[DemoAgent], tally: Tally) -> dict[str, Any]:
         balances = {agent.did: Decimal(await self._client.balance(agent)) for agent in agents}

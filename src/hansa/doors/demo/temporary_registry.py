@@ -16,11 +16,14 @@ import msgspec
 
 from hansa.doors.demo.client import DemoFailed
 from hansa.foundation.plumbing.settings import Settings
+from hansa.foundation.plumbing.storage.database import Database
+from hansa.foundation.plumbing.storage.embedded.server import running_dsn
 
 START_SECONDS = 300
 COMMAND = (sys.executable, "-m", "hansa.doors.operate")
 # An agent of the demo can deposit this bond; the default is all that a new agent is granted.
 SETTINGS = {"LOG_LEVEL": "warning", "BOND_MINIMUM": "1", "EXCHANGE_ENABLED": "true"}
+_A_DAY_EARLIER = "UPDATE exchange_revenue SET launched_on = launched_on - 1 WHERE ref = $1"
 AREAS = ("admin_enforcement", "admin_platform")
 
 
@@ -33,12 +36,12 @@ class Administrator:
 
 
 class TemporaryRegistry(msgspec.Struct, frozen=True):
-    """Address of the registry, its administrator, the place of a service that it may call, and the directory of its mails."""
+    """Address of the registry, its administrator, the place of a service that it may call, and its data directory."""
 
     url: str
     administrator: Administrator
     listener: socket.socket
-    mails: Path
+    directory: Path
 
 
 @asynccontextmanager
@@ -57,11 +60,24 @@ async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
         try:
             url = await address_of(process)
             administrator = await create_administrator(directory, environment(settings), *AREAS)
-            yield TemporaryRegistry(url, administrator, listener, Path(directory) / "outbox")
+            yield TemporaryRegistry(url, administrator, listener, Path(directory))
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.wait()
+
+
+async def let_a_day_pass(directory: Path, ref: str) -> None:
+    """Date the launch of a listing a day back in the registry of this directory, since no demo waits for the next day.
+
+    The registry levies and distributes by its own jobs.
+    """
+    database = Database(running_dsn(directory), pool_size=1)
+    await database.open()
+    try:
+        await database.transaction(lambda tx: tx.execute(_A_DAY_EARLIER, ref))
+    finally:
+        await database.close()
 
 
 async def address_of(process: Process) -> str:

@@ -12,7 +12,7 @@ from . import rules, store
 from .records import Counting
 
 EVENTS_AT_ONCE = 20_000
-EVERY_SECONDS = 30
+EVERY_SECONDS = 10
 
 
 async def count_settled(tx: Tx, _: Runtime) -> None:

@@ -23,7 +23,7 @@ from .paying import PAYMENT
 from .records import Levy, Revenue
 
 LEVYING = "exchange: levy revenue"
-EVERY_SECONDS = 60
+EVERY_SECONDS = 10
 
 
 async def levy_or_collect(tx: Tx, ref: str, runtime: Runtime) -> None:
