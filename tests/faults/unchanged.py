@@ -60,9 +60,19 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(l::text, ',')) FROM federation_held_operator_licence l) AS operator_licence,
   (SELECT md5(string_agg(n.hash, ',')) FROM federation_network_certificate n) AS network_certificate,
   (SELECT md5(string_agg(concat(id, status, quarantined_at, quarantine_reason), ',' ORDER BY id)) FROM federation_peer) AS peers,
+  (SELECT md5(string_agg(l::text, ',' ORDER BY ref)) FROM exchange_listing l) AS listings,
+  (SELECT md5(string_agg(s::text, ',' ORDER BY id)) FROM exchange_subscription s) AS subscriptions,
+  (SELECT md5(string_agg(h::text, ',' ORDER BY ref, agent_did)) FROM exchange_holding h) AS holdings,
+  (SELECT count(*) FROM exchange_point_posting) AS point_postings,
+  (SELECT md5(string_agg(o::text, ',' ORDER BY id)) FROM exchange_order o) AS orders,
+  (SELECT count(*) FROM exchange_trade) AS trades,
+  (SELECT md5(string_agg(r::text, ',' ORDER BY ref)) FROM exchange_revenue r) AS revenue,
+  (SELECT md5(string_agg(c::text, ',' ORDER BY c::text)) FROM exchange_credit c) AS credits,
+  (SELECT count(*) FROM exchange_levy) AS levies,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
     OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%'
-    OR event_type LIKE '%Registry%') AS events
+    OR event_type LIKE '%Registry%' OR event_type LIKE 'Order%' OR event_type LIKE 'Listing%' OR event_type LIKE 'Revenue%'
+    OR event_type IN ('TradeExecuted', 'PointsMoved', 'LaunchClosed')) AS events
 """
 
 World = TypeVar("World")
