@@ -151,6 +151,12 @@ class Market:
 
     async def elapse(self, listing: Any, days: float) -> None:
         """Let days pass for this listing, and run the jobs that are due then."""
+        await self.date_back(listing, days)
+        await time_passes(self.registry.runtime, days * DAY)
+        await self.run_jobs()
+
+    async def date_back(self, listing: Any, days: float) -> None:
+        """Date all that happened at this listing, and its terms, so many days back."""
 
         async def later(tx: Any) -> None:
             await tx.execute("SET LOCAL session_replication_role = replica")
@@ -170,8 +176,6 @@ class Market:
             )
 
         await self.registry.database.transaction(later)
-        await time_passes(self.registry.runtime, days * DAY)
-        await self.run_jobs()
 
     async def react(self, agent: TestAgent) -> None:
         """Let the reactor see the events of the agent."""
