@@ -1,5 +1,6 @@
 """Verify signatures of a registry offline: nothing here asks a server, a clock of ours or the registry's own code."""
 
+from .achievement import ACHIEVEMENT_KIND, ACHIEVEMENT_TYPE, verify_achievement
 from .attestations import ChainVerdict, Warned, read_export, read_record, verify_attestations
 from .balance_proof import verify_liabilities
 from .bundle import verify_bundle
@@ -47,6 +48,8 @@ from .settlement import SettlementVerdict, verify_settlement
 from .steps import Decision, Step
 
 __all__ = [
+    "ACHIEVEMENT_KIND",
+    "ACHIEVEMENT_TYPE",
     "ARCHIVE_KIND",
     "ARCHIVE_TYPE",
     "CARD_PROFILE",
@@ -112,6 +115,7 @@ __all__ = [
     "read_signal",
     "read_verifier_key",
     "scores_of",
+    "verify_achievement",
     "verify_archive",
     "verify_attestations",
     "verify_bundle",

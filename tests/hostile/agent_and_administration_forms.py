@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from hansa.foundation.plumbing.storage.database import Tx
 from tests.hostile import federation_requests
 from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import FilledForm, form_key
@@ -58,6 +59,21 @@ async def _child_to_end(stage: Any) -> FilledForm:
 
 async def _bond(stage: Any) -> FilledForm:
     return await _owners(amount=stage.registry.settings.bond_minimum)(stage)
+
+
+async def forget_flares(stage: Any) -> None:
+    """Take the flares of all agents away: each is bought once."""
+
+    async def forget(tx: Tx) -> None:
+        await tx.execute("DELETE FROM achievements_selection")
+        await tx.execute("DELETE FROM achievements_flare")
+
+    await stage.registry.database.transaction(forget)
+
+
+async def _flare(stage: Any) -> FilledForm:
+    await forget_flares(stage)
+    return await _owners(variant="anchor", price="2")(stage)
 
 
 async def _complaint(stage: Any) -> FilledForm:
@@ -193,6 +209,9 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/wallet/tokens/check": _payment,
     f"{AGENT}/wallet/tokens/settle": _token,
     f"{AGENT}/wallet/tokens/{{token_id:uuid}}/release": _owners(),
+    f"{AGENT}/achievements/buy": _flare,
+    f"{AGENT}/achievements/select": _owners(),
+    f"{AGENT}/achievements/shown": _owners(shown="true"),
     f"{AGENT}/wallet/bond/{{act}}": _bond,
     f"{AGENT}/contracts": _owners(
         title="Staged", contract_type="service", amount="1", terms="Staged", acceptance_criteria="Staged"

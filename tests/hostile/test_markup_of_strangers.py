@@ -66,7 +66,15 @@ OWN = (
         "/wallet/x402",
         "/wallet/proof",
     ),
-    *("/children", "/governance", "/market", "/pipelines", "/pipelines/new", "/pipelines/templates"),
+    *(
+        "/achievements",
+        "/children",
+        "/governance",
+        "/market",
+        "/pipelines",
+        "/pipelines/new",
+        "/pipelines/templates",
+    ),
     "/pipelines/templates/best-of-n",
 )
 OF_ORGANIZATION = (

@@ -65,6 +65,8 @@ ANSWER_SECONDS = 60
 REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
 REFUSED_BY_RULES = {
     "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
+    "POST /api/v1/achievements/flares/purchase": "an amount is greater than zero and has a maximum",
+    "PUT /api/v1/achievements/flares/selection": "each flare stands in its slot, an overlay with an encirclement",
     "POST /api/v1/agents/capabilities": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/capabilities/{capability_id}/attenuate": "an amount is greater than zero and has a maximum",
     "POST /api/v1/agents/{did}/reputation-bond/deposit": "an amount is greater than zero and has a maximum",

@@ -35,7 +35,7 @@ from tests.hostile import (
     release_requests,
     work_order_requests,
 )
-from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS
+from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS, forget_flares
 from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import (
     BACKUP_CODE,
@@ -998,6 +998,16 @@ async def _wallet(stage: Stage) -> WellFormed:
     return _json(**await wallet.signed_challenge(stage.agent))
 
 
+async def _flare_to_buy(stage: Stage) -> WellFormed:
+    """A flare that no agent has."""
+    await forget_flares(stage)
+    return _json(variant="anchor", price="2")
+
+
+async def _shown_achievements(stage: Stage) -> WellFormed:
+    return _json(shown=True)
+
+
 async def _bond_deposit(stage: Stage) -> WellFormed:
     """Return a bond deposit, after a grant of the units that the staged agent needs for it."""
     amount = parse_amount(stage.registry.settings.bond_minimum)
@@ -1510,6 +1520,9 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/me/wallets": _wallet,
     "POST /api/v1/agents/me/wallets/challenge": _wallet_challenge,
+    "POST /api/v1/achievements/flares/purchase": _flare_to_buy,
+    "PUT /api/v1/achievements/flares/selection": lambda stage: _nothing(),
+    "PATCH /api/v1/achievements/agents/{did}": _shown_achievements,
     "POST /api/v1/agents/{did}/reputation-bond/deposit": _bond_deposit,
     "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
     "POST /api/v1/agents/{did}/reputation-bond/unlock": _bond_unlock,

@@ -240,6 +240,7 @@ _.contractor_registry
 _.contracts_completed
 _.controller
 _.copies
+_.corner
 _.cosigned_at
 _.cosigned_with
 _.cost
@@ -268,6 +269,7 @@ _.currency_sent
 _.current_page
 _.current_password
 _.cursor
+_.dashed
 _.data
 _.date
 _.day
@@ -324,6 +326,7 @@ _.due
 _.due_at
 _.duration_seconds
 _.earned
+_.earned_at
 _.economic
 _.edges
 _.editable
@@ -337,6 +340,7 @@ _.emit_from_teg
 _.enabled
 _.encircled
 _.encircled_only
+_.encirclement
 _.end_timestamp
 _.ended_at
 _.ended_because
@@ -361,6 +365,7 @@ _.escrow_balance
 _.eta_seconds
 _.etag
 _.event_id
+_.event_seq
 _.event_type
 _.event_types
 _.events
@@ -444,6 +449,7 @@ _.has_keys
 _.has_tee
 _.hash
 _.hashes
+_.have
 _.head_id
 _.head_ts
 _.held
@@ -640,6 +646,7 @@ _.n
 _.name
 _.namespace_verified
 _.natives_only
+_.need
 _.needs
 _.net_in_limit
 _.net_supply
@@ -692,8 +699,10 @@ _.otpauth_uri
 _.out
 _.output
 _.over
+_.overlay
 _.owed
 _.own
+_.owned
 _.owned_only
 _.owner
 _.packages
@@ -965,6 +974,7 @@ _.settlement_id
 _.settlement_tx_id
 _.sha256
 _.shares
+_.shown
 _.side
 _.signature
 _.signatures
@@ -983,6 +993,7 @@ _.slash_applied
 _.slash_requested
 _.slashed_amount
 _.slippage_max
+_.slot
 _.slug
 _.snapshot_at
 _.soft
@@ -1016,6 +1027,7 @@ _.staking_rewards_enabled
 _.standard
 _.start
 _.state
+_.statement
 _.stats
 _.status
 _.statusChangedAt
@@ -1172,6 +1184,7 @@ _.valid_from
 _.valid_until
 _.validated_card_data
 _.value
+_.variant
 _.velocity_scaling_factor
 _.verdict
 _.verdict_id

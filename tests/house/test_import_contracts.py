@@ -19,6 +19,7 @@ CONTRACT_IDS = [
 ROOMS = (
     "auditor",
     "notifications",
+    "achievements",
     "reputation",
     "pipelines",
     "treasury",

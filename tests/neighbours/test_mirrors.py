@@ -16,6 +16,7 @@ from hansa.rooms.catalogue.peer_jobs import PEER_CARDS, PEERS_CARDS_LOOK
 from hansa.rooms.catalogue.peer_reading import CARDS_KIND, HAS_DUE_CARDS, pages, reconcile_all
 from hansa.rooms.federation import PEER_REMOVED, SYNC_PEER
 from hansa.rooms.federation.peers.document_marks import documents_are_known
+from tests.achieving import buy, select
 from tests.neighbours.crossing_scene import across, settle
 from tests.neighbours.reading_peers import (
     administer,
@@ -45,6 +46,39 @@ async def test_an_agent_of_a_peer_is_found_here_with_its_home(pair: Neighbours):
     assert await names_found(pair.a, "Wanderer of the north") == [agent.did]
     answer = await pair.a.registry.get("/agent-cards/discover", params={"q": "wanderer"})
     assert answer.json()["facets"]["origins"] == {"b.example": 1}
+
+
+async def test_the_flare_of_an_agent_is_on_its_mirror_and_searches_here_find_it_as_encircled(
+    pair: Neighbours,
+):
+    agent = await pair.b.registry.agent(name="Encircled in the north")
+    assert (await buy(agent, "ring", "10")).status_code == 200
+    query = {"q": "encircled north", "encircled_only": True}
+
+    async def encircled() -> list[str]:
+        await read(pair.a, pair.b)
+        await pair.a.registry.indexed()
+        answer = await pair.a.registry.get("/agent-cards/discover", params=query)
+        return [one["did"] for one in answer.json()["results"]]
+
+    assert await encircled() == []
+    assert (await select(agent, encirclement="ring")).status_code == 200
+    assert await encircled() == [agent.did]
+    flare = (await card_at(pair.a, agent.did))["card_data"]["flare"]
+    assert flare == {
+        "mark": None,
+        "grade": 0,
+        "foreign": False,
+        "corner": None,
+        "encirclement": "ring",
+        "overlay": None,
+    }
+    listed = {"include_federated": True, "bearing_encirclement": True}
+    cards = (await pair.a.registry.get("/agent-cards/", params=listed)).json()["items"]
+    assert [one["did"] for one in cards] == [agent.did]
+    assert "Encirclement flare" in (await pair.a.registry.http.get(f"/agents/{agent.did}")).text
+    assert (await select(agent)).status_code == 200
+    assert await encircled() == []
 
 
 async def test_own_agents_alone_are_exported(pair: Neighbours):

@@ -24,11 +24,16 @@ from hansa_verify import (
     read_export,
     read_issued_list,
     read_json,
+    read_keys,
+    verify_achievement,
     verify_attestations,
     verify_licence,
 )
 from hansa_verify.licence import FRAME_PLANS, GENESIS_PLAN
 from tests.licences import TestGenesis, TestIssuer
+from tests.verifier.achievements import AT as AT_OF_STATEMENTS
+from tests.verifier.achievements import KEYS as KEYS_OF_STATEMENTS
+from tests.verifier.achievements import STATEMENT, signed_statement
 from tests.verifier.members import changes_of
 
 Vector = dict[str, Any]
@@ -323,6 +328,22 @@ def checkpoint(size: int, documents: Callable[[str], Vector], *free: str) -> Res
 
 EXTENSIONS = r"twice <0>\.2"
 """Lines behind the root are extensions of the format, which a reader skips."""
+
+
+def achievement() -> Resigned:
+    """The statement of an achievement; its members are the registry's to state, but its kind and their types."""
+    return Resigned(
+        written(STATEMENT),
+        lambda changed: {"document": signed_statement(changed)},
+        lambda vector: (
+            verify_achievement(
+                vector["document"], read_keys(KEYS_OF_STATEMENTS), at=datetime.fromisoformat(AT_OF_STATEMENTS)
+            ).code
+        ),
+        (ORDER, r"value (registry|did|code|event_seq|dashed)"),
+    )
+
+
 RESIGNED: dict[str, Callable[[], Resigned]] = {
     # Identifiers, names, terms and times are the issuer's to choose. The trust domain is one in two members, of which one alone changed
     # is refused; `iss.licence` is null.
@@ -334,6 +355,7 @@ RESIGNED: dict[str, Callable[[], Resigned]] = {
     # The frame chooses its plans; an address and a SPIFFE id are optional and the issuer's to state.
     "operator": lambda: certificate(FRAME, OPERATOR_PAYLOAD, of_operator, r"value (lid|terms|iat|plan|sub\.(name|url|spiffe)|iss\.(name|licence))", r"drop sub\.(url|spiffe)"),
     "operator_header": lambda: header(FRAME, OPERATOR_PAYLOAD, of_operator),
+    "achievement": achievement,
     "list": frames_list,
     "audit": audit,
     # A higher baseline, or another moment and reason, are what the administrator states.

@@ -17,12 +17,13 @@ from hansa_verify import (
     canonical_json,
     read_auditor_keys,
     read_keys,
+    verify_achievement,
     verify_contract_proof,
     verify_document,
     verify_licence,
     verify_settlement,
 )
-from tests.verifier import contract_proofs, settlements
+from tests.verifier import achievements, contract_proofs, settlements
 from tests.verifier.members import Change, changes_of, read, written
 from tests.verifier.served import OF_AUDITOR, OF_REGISTRY, SERVED, VECTORS, Vector, vectors_in
 
@@ -174,6 +175,16 @@ RECORD = (
 SAME_SIGNATURE = r"twice checkpoint\.<0>\.4"
 """A signature line that is there twice is judged twice."""
 
+
+def achievement() -> Subject:
+    keys, at = read_keys(achievements.KEYS), datetime.fromisoformat(achievements.AT)
+    return Subject(
+        written(read(achievements.document())),
+        lambda document: verify_achievement(document, keys, at=at),
+        (r"order (?!.*<0>).*", r"add signatures\.0\.zz"),
+    )
+
+
 SUBJECTS: dict[str, Callable[[], Subject]] = {
     # Of two entries that of the registry counts: what the other profile signed is for others.
     "card": lambda: served("card", 6, r"order (?!.*<0>).*", r"\w+ signatures\.1(\..*)?", r"add signatures\.0\.zz", r"(add|reverse) signatures(\.2)?"),
@@ -190,6 +201,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "paid_award": lambda: settlement("valid_paid"),
     "contract_proof": contract_proof,
     "bundle": bundle,
+    "achievement": achievement,
 }  # fmt: skip
 
 

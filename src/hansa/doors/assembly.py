@@ -3,6 +3,7 @@
 from hansa.foundation.plumbing.assembled import Assembly
 from hansa.foundation.plumbing.descriptor import PLUMBING
 from hansa.rooms import (
+    achievements,
     agents,
     auditor,
     catalogue,
@@ -42,6 +43,7 @@ ASSEMBLY = Assembly(
         pipelines.ROOM,
         treasury.ROOM,
         reputation.ROOM,
+        achievements.ROOM,
         governance.ROOM,
         exchange.ROOM,
         notifications.ROOM,

@@ -13,6 +13,7 @@ from hansa_client.retries import RetryPolicy
 from hansa_client.sending import AsyncSender, request_of
 
 from .accounts import AsyncAccounts
+from .achievements import AsyncAchievements
 from .agents import AsyncAgents
 from .bonds import AsyncBonds
 from .bundles import AsyncBundles
@@ -93,6 +94,7 @@ class AsyncRegistry:
         self.disputes = AsyncDisputes(transport, acting)
         self.rulings = AsyncRulings(transport, login)
         self.bonds = AsyncBonds(transport, acting)
+        self.achievements = AsyncAchievements(transport, login, acting)
         self.webhooks = AsyncWebhooks(transport, login)
         self.events = AsyncEvents(transport, self._sender, acting)
 

@@ -3,6 +3,7 @@
 import typer
 
 from . import (
+    achievements,
     agents,
     bonds,
     children,
@@ -31,10 +32,12 @@ from .options import USE
 CLIENT = "hansa-client"
 TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, releases.app, payments.app, pay.app)
 GROUPS = {
+    "achievements": achievements.app,
     "agent": agents.app,
     "bond": bonds.app,
     "contract": contracts.app,
     "dispute": rulings.app,
+    "flare": achievements.flare_app,
     "governance": governance.app,
     "market": listings.app,
     "mcp": mcp.app,

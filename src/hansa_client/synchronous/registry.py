@@ -14,6 +14,7 @@ from hansa_client.retries import RetryPolicy
 from hansa_client.sending import Sender, request_of
 
 from .accounts import Accounts
+from .achievements import Achievements
 from .agents import Agents
 from .bonds import Bonds
 from .bundles import Bundles
@@ -94,6 +95,7 @@ class Registry:
         self.disputes = Disputes(transport, acting)
         self.rulings = Rulings(transport, login)
         self.bonds = Bonds(transport, acting)
+        self.achievements = Achievements(transport, login, acting)
         self.webhooks = Webhooks(transport, login)
         self.events = Events(transport, self._sender, acting)
 

@@ -134,6 +134,30 @@ def verify_bundle(
 
 
 @app.command(
+    "achievement",
+    epilog=examples(
+        "hansa verify achievement statement.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)
+def verify_achievement(
+    source: Annotated[str, typer.Argument(help="Statement of an achievement: file or URL.")],
+    keys: Annotated[
+        str | None,
+        typer.Option(help="Keys of the registry: URL or file. Required if the statement is a file."),
+    ] = None,
+    at: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify that a registry stated an achievement. Exit 0: valid signature; 1: invalid; 2: statement or keys cannot be read."""
+    from hansa.doors.verification import cards as card_verification
+
+    with _readable_sources():
+        asked = card_verification.CardToVerify(source, keys, _moment(at))
+        verdict = card_verification.verify_achievement_source(asked)
+    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
+
+
+@app.command(
     "verdict",
     epilog=examples(
         "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"

@@ -1,8 +1,59 @@
-"""One-word marks of an agent by the registry. None of them can come from a card."""
+"""Marks and achievements of an agent by the registry. None of them can come from a card."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
-from hansa.rooms import catalogue
+import msgspec
+
+from hansa.foundation.plumbing.storage.database import Tx
+from hansa.rooms import achievements, catalogue
+
+DEFINED = {one.code: one for one in achievements.DEFINITIONS}
+
+
+class EarnedView(msgspec.Struct, frozen=True):
+    """Achievement of an agent as a page shows it; a dashed mark includes work for other registries."""
+
+    title: str
+    description: str
+    is_dashed: bool
+    earned_at: datetime
+
+
+class ProgressView(msgspec.Struct, frozen=True):
+    """Achievement that an agent has yet to earn."""
+
+    title: str
+    description: str
+    have: int
+    need: int
+
+
+def shown_earned(found: achievements.Achievements) -> Sequence[EarnedView]:
+    """The achievements that were earned, as a page shows them."""
+    return [
+        EarnedView(
+            (one := DEFINED[earned.code]).title,
+            one.description,
+            found.is_dashed and one.is_mark,
+            earned.earned_at,
+        )
+        for earned in found.earned
+    ]
+
+
+def shown_progress(found: achievements.Achievements) -> Sequence[ProgressView]:
+    """The achievements that come next, as a page shows them."""
+    return [
+        ProgressView((one := DEFINED[ahead.code]).title, one.description, ahead.have, ahead.need)
+        for ahead in found.next
+    ]
+
+
+async def earned_of(tx: Tx, did: str) -> Sequence[EarnedView]:
+    """The achievements that an agent of this registry earned and its owner shows. Raises: AgentUnknown."""
+    return shown_earned(await achievements.achievements_of(tx, did))
 
 
 class Observed(Protocol):

@@ -31,7 +31,7 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.storage.page_states import States, read_states
 from hansa.foundation.plumbing.web.content_encoding import accepts_gzip
 from hansa.foundation.plumbing.web.entity_tags import knows
-from hansa.rooms import catalogue, commerce, reputation
+from hansa.rooms import achievements, catalogue, commerce, reputation
 
 CONTRACTS_SHOWN = 20
 OTHERS_SHOWN = 10
@@ -41,6 +41,7 @@ PARTS = {
     "score": reputation.SCORE_STATE,
     "record": reputation.RECORD_STATE,
     "grades": reputation.GRADES_STATE,
+    "achievements": achievements.ACHIEVEMENTS_STATE,
     "contracts": commerce.attestations_state(CONTRACTS_SHOWN),
 }
 

@@ -15,6 +15,7 @@ Evidence of settled payments on an agent of this registry, as its page shows it.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -24,7 +25,7 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from hansa.doors.console.agent_page import AgentPage, path_of
-from hansa.doors.console.badges import marks_of
+from hansa.doors.console.badges import EarnedView, earned_of, marks_of
 from hansa.doors.console.cached_agent_pages import AGENT_PAGES, CONTRACTS_SHOWN, OTHERS_SHOWN, AgentPages
 from hansa.doors.console.prices import Price, own_amount, price_of
 from hansa.doors.console.rendering import page, part, with_ages_of_now
@@ -178,6 +179,7 @@ class _ShownAgent(msgspec.Struct, frozen=True):
     card: catalogue.Card
     is_exported: bool = False
     reputation: ReputationPanel | None = None
+    achievements: Sequence[EarnedView] = ()
     contracts: Sequence[commerce.Contract] = ()
     versions: Sequence[catalogue.CardVersion] = ()
     others: Sequence[catalogue.CardName] = ()
@@ -191,6 +193,7 @@ class _ShownAgent(msgspec.Struct, frozen=True):
             "agent": AgentPage.of(self.card, settings, is_exported=self.is_exported),
             "own_amount": self.own_amount,
             "reputation": self.reputation,
+            "achievements": self.achievements,
             "contracts": self.contracts,
             "versions": self.versions,
             "others": [(path_of(other.did, other.card_id), other.name) for other in self.others],
@@ -219,6 +222,7 @@ async def _read_parts(
 ) -> tuple[
     bool,
     ReputationPanel | None,
+    Sequence[EarnedView],
     Sequence[commerce.Contract],
     Sequence[catalogue.CardVersion],
     Sequence[catalogue.CardName],
@@ -247,7 +251,14 @@ async def _read_parts(
             return ()
         return await catalogue.other_agents_of_owner(tx, card, OTHERS_SHOWN)
 
-    return await read_together(tx, is_exported, panel, contracts, versions, others)
+    return await read_together(
+        tx, is_exported, panel, partial(_read_earned, did=did, states=states), contracts, versions, others
+    )
+
+
+async def _read_earned(tx: Tx, did: str, states: States | None) -> Sequence[EarnedView]:
+    """Read the achievements of an agent; without a state its owner hides them, with an empty one there are none."""
+    return await earned_of(tx, did) if states is None or states["achievements"] else ()
 
 
 async def _read_mirrored(tx: Tx, card: catalogue.Card, did: str, settings: Settings) -> _ShownAgent:

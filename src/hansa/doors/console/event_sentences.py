@@ -104,6 +104,7 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "OrganizationMemberRemoved": "A member left the organization of {treasury_did}",
     "OrganizationMemberRoleChanged": "A member of the organization of {treasury_did} has another role",
     "AgentSpawned": "{did} spawned {child_did} with {funding} {currency}",
+    "FlarePurchased": "{did} bought the flare {variant} for {price} {currency}",
     "SpendApprovalRequested": "{did} asked its owner to approve {amount} to {receiver}",
     "TreasuryRequestApproved": "A request of {treasury_did} was approved by a member",
     "TreasuryRequestCreated": "A member made a request of {treasury_did}",

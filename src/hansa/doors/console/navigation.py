@@ -186,6 +186,7 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
         (("/pipelines", "Pipelines", READ), ("/pipelines/templates", "Templates", OPERATE)),
     ),
     ("Children", (("/children", "Children", READ),)),
+    ("Achievements", (("/achievements", "Achievements and flares", READ),)),
     ("Versions", (("/releases", "Versions of the code", READ),)),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (

@@ -29,6 +29,7 @@ from hansa_verify import (
     propose,
     read_json,
     read_keys,
+    verify_achievement,
     verify_bundle,
     verify_card,
     verify_document,
@@ -84,6 +85,11 @@ def verify_agent_bundle_source(request: CardToVerify) -> Verdict:
     """The verdict on the bundle of an agent. Raises: CannotRead."""
     text = read_source(request.card)
     return verify_bundle(text, _keys_for(request), at=request.at)
+
+
+def verify_achievement_source(request: CardToVerify) -> Verdict:
+    """The verdict on a statement that an agent earned an achievement. Raises: CannotRead."""
+    return verify_achievement(read_source(request.card), _keys_for(request), at=request.at)
 
 
 def verify_settlement_source(request: CardToVerify) -> SettlementVerdict:

@@ -3,6 +3,7 @@
 A member is JSON-ready: amounts are decimal strings, times are ISO 8601.
 """
 
+from hansa.foundation.events.achievements import FlarePurchased
 from hansa.foundation.events.agents import (
     AgentActTokenIssued,
     AgentKeyRotated,
@@ -197,6 +198,7 @@ __all__ = [
     "FederationLicenseReinstated",
     "FederationLicenseRevoked",
     "FederationLicenseSuspended",
+    "FlarePurchased",
     "GovernanceEvent",
     "HeldBalance",
     "LaunchClosed",

@@ -6,9 +6,10 @@ from .card_rights import AGENT_RIGHT, HELD_RIGHT, CardReader
 from .descriptor import ROOM
 from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspend_listings
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
+from .flares import show_flares, shown_flare
 from .form import check_card
 from .listing import Filters, list_cards
-from .marks import grade_of
+from .marks import GRADES, grade_of
 from .mcp_servers.calling import McpCalls, Reply
 from .mcp_servers.protocol import CALL_TOOL
 from .mcp_servers.server_json import MCP
@@ -47,7 +48,7 @@ from .reading import (
     other_agents_of_owner,
     verified_jobs_of,
 )
-from .records import Bond, Card, CardName, StoredCard, WorkOfAgent
+from .records import Bond, Card, CardName, Flares, FlareShown, StoredCard, WorkOfAgent
 from .replace import replace_document
 from .reserved_names import reserve_name
 from .retire import retire_card
@@ -82,6 +83,7 @@ __all__ = [
     "AGENT_RIGHT",
     "CALL_TOOL",
     "CARD_STATE",
+    "GRADES",
     "HAS_ANSWERED",
     "HELD_RIGHT",
     "IS_HOST_VERIFIED",
@@ -117,6 +119,8 @@ __all__ = [
     "Explanation",
     "Facets",
     "Filters",
+    "FlareShown",
+    "Flares",
     "FoundCard",
     "Hits",
     "HumanReadableIdTaken",
@@ -186,8 +190,10 @@ __all__ = [
     "retire_card",
     "set_organization",
     "show_bond",
+    "show_flares",
     "show_scores",
     "show_track_record",
+    "shown_flare",
     "suspend_card",
     "suspend_listings",
     "verified_jobs_of",

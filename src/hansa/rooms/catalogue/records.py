@@ -71,6 +71,9 @@ class Card(msgspec.Struct, frozen=True):
     bonded: bool
     bond_state: str | None
     bond_amount: Minor | None
+    flare_corner: str | None
+    flare_encirclement: str | None
+    flare_overlay: str | None
     verified_jobs: int
     agent_score: int
     track_record: dict[str, Any] | None
@@ -134,6 +137,23 @@ class Bond(msgspec.Struct, frozen=True):
     state: str | None
     amount: Minor | None
     is_bonded: bool
+
+
+class Flares(msgspec.Struct, frozen=True):
+    """Flares that an agent shows, by slot."""
+
+    corner: str | None = None
+    encirclement: str | None = None
+    overlay: str | None = None
+
+
+class FlareShown(msgspec.Struct, frozen=True):
+    """Mark of an agent with its grade, 0 without one; a foreign one includes work for other registries. And its flares."""
+
+    mark: str | None
+    grade: int
+    is_foreign: bool
+    flares: Flares
 
 
 class Tombstone(msgspec.Struct, frozen=True):

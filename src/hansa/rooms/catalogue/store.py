@@ -19,7 +19,7 @@ from hansa.foundation.values.rights import Owner
 
 from .card_conditions import Conditions
 from .card_rights import owned_by
-from .records import Bond, Card, CardName, ListedCard, NewCard, StoredCard, WorkOfAgent
+from .records import Bond, Card, CardName, Flares, ListedCard, NewCard, StoredCard, WorkOfAgent
 
 SEARCH_SECONDS = 5
 
@@ -28,7 +28,8 @@ c.uuid AS id, c.id AS card_id, did, human_readable_id, developer_id, organizatio
 status_since, is_stub,
 unlisted, version, created_at, c.updated_at, last_pull_attempt_at, last_pull_status, pull_failures, source_registry,
 settlement_currency, trust_domain, liveness, liveness_checked_at, last_alive_at,
-host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, verified_jobs, agent_score,
+host_verified_at, signature_verified_at, encircled, bonded, bond_state, bond_amount, flare_corner, flare_encirclement, flare_overlay,
+verified_jobs, agent_score,
 track_record, hidden_since, mcp_name, tools_checked_at, namespace_verified_at
 """
 
@@ -82,6 +83,11 @@ WHERE c.did = n.did AND c.source_registry IS NULL
 
 _SET_BOND = """
 UPDATE catalogue_card SET bonded = $2, bond_state = $3, bond_amount = $4 WHERE did = $1 AND source_registry IS NULL
+"""
+
+_SET_FLARES = """
+UPDATE catalogue_card SET flare_corner = $2, flare_encirclement = $3, flare_overlay = $4, encircled = $3::text IS NOT NULL
+WHERE did = $1 AND source_registry IS NULL
 """
 
 _NAMES_OF_AGENTS = """
@@ -219,6 +225,11 @@ async def set_scores(tx: Tx, scores: Mapping[str, int]) -> None:
 async def set_bond(tx: Tx, did: str, bond: Bond) -> None:
     """Write the bond that the card of an own agent shows."""
     await tx.execute(_SET_BOND, did, bond.is_bonded, bond.state, bond.amount)
+
+
+async def set_flares(tx: Tx, did: str, flares: Flares) -> None:
+    """Write the flares that the card of an own agent shows."""
+    await tx.execute(_SET_FLARES, did, flares.corner, flares.encirclement, flares.overlay)
 
 
 async def card_by_key(tx: Tx, key: UUID | str | int) -> Card | None:

@@ -100,6 +100,16 @@ async def transfer(tx: Tx, order: TransferOrder, book: Book) -> Receipt:
     return Receipt.of((await apply(tx, [orders.transfer(order)], book))[0])
 
 
+async def pay_treasury(tx: Tx, payer: str, amount: Minor, *, ref: str, memo: str, book: Book) -> Receipt:
+    """Pay units to the treasury as an ordinary transfer, with this reference, which is used once.
+
+    Raises: AccountUnknown, AccountSuspended, InsufficientBalance.
+    """
+    return Receipt.of(
+        (await apply(tx, [orders.payment(payer, book.treasury, amount, ref, memo=memo)], book))[0]
+    )
+
+
 async def transfer_all(tx: Tx, transfers: Sequence[TransferOrder], book: Book) -> list[Receipt]:
     """Make many transfers as `transfer` does: the fee of each counts those before it.
 

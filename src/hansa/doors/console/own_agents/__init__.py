@@ -6,6 +6,7 @@
 """
 
 from . import (
+    achievement_pages,
     agent_list,
     approvals,
     authorize_pages,
@@ -62,6 +63,7 @@ ROUTERS = (
     narrowing.router,
     credentials.router,
     children_pages.router,
+    achievement_pages.router,
     ending.router,
     wallet_pages.router,
     send_pages.router,

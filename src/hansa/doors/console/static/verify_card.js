@@ -32,15 +32,18 @@ export function readKeys(text) {
 
 export async function verifyCard(text, keys, { typ = "JOSE", at = now() } = {}) {
   const steps = [];
+  let signedAt;
+  let statement;
   const holds = (name, said) => steps.push(step(name, true, said));
   try {
     const { signed, entries } = readSigned(text);
+    statement = signed;
     holds("form", "strict JSON with signatures");
     const entry = entryOfTheRegistry(entries, typ);
     holds("profile", `one signature by the profile ${PROFILE}`);
     const key = signerOf(entry, keys);
     holds("key", `signed with ${key.kid}`);
-    const signedAt = judgedTime(entry.header.get("iat"), key, at);
+    signedAt = judgedTime(entry.header.get("iat"), key, at);
     holds("time", `signed at ${shownMoment(signedAt)}`);
     const message = octetsOf(`${entry.protectedPart}.${base64url(octetsOf(canonical(signed)))}`);
     if (!(await isSigned(key.point, entry.signature, message))) {
@@ -51,7 +54,7 @@ export async function verifyCard(text, keys, { typ = "JOSE", at = now() } = {}) 
     if (!(trouble instanceof Fails)) throw trouble;
     return { code: trouble.code, steps: [...steps, step(trouble.step, false, trouble.message)] };
   }
-  return { code: "verified", steps };
+  return { code: "verified", steps, signed: statement, signedAt };
 }
 
 function readSigned(text) {

@@ -5,6 +5,7 @@ import { propose, RULES_VERSIONS } from "./dispute.js";
 import { NoCryptography, NotAKey } from "./ed25519.js";
 import { FORMULA, verifyExport } from "./reputation.js";
 import { legible } from "./seen.js";
+import { ACHIEVEMENT_TYPE, verifyAchievement } from "./verify_achievement.js";
 import { auditorKeys, readExport, STANDARD, verifyAttestations } from "./verify_attestations.js";
 import { verifyLiabilities } from "./verify_balance_proof.js";
 import { readKeys, verifyCard } from "./verify_card.js";
@@ -24,7 +25,12 @@ const RECORDS = "/api/auditor/attestations";
 const SCORES = "/api/v1/reputation/export";
 const PAGE = 200;
 const BUNDLE = "dispute-bundle+jws";
-const KINDS = { JOSE: "Agent card", "payment-receipt+jws": "Payment receipt", [BUNDLE]: "Bundle of a dispute" };
+const KINDS = {
+  JOSE: "Agent card",
+  "payment-receipt+jws": "Payment receipt",
+  [ACHIEVEMENT_TYPE]: "Achievement",
+  [BUNDLE]: "Bundle of a dispute",
+};
 
 class CannotRead extends Error {}
 
@@ -78,7 +84,9 @@ async function judgedRegistryCard(text) {
 
 async function judgedCard(text, found) {
   const typ = typeOf(found.get("signatures"));
-  const verdict = await verifyCard(text, readKeys(await keyText(REGISTRY_KEYS)), { typ });
+  const keys = readKeys(await keyText(REGISTRY_KEYS));
+  if (typ === ACHIEVEMENT_TYPE) return { kind: KINDS[typ], ...(await verifyAchievement(text, keys)) };
+  const verdict = await verifyCard(text, keys, { typ });
   if (typ !== BUNDLE || verdict.code !== "verified") return { kind: KINDS[typ], ...verdict };
   return { kind: KINDS[typ], ...verdictOf([...verdict.steps, await proposalOf(found)]) };
 }

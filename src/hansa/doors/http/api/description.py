@@ -100,6 +100,7 @@ TAGS: dict[str, str] = {
     "staking": "Lock units for a time, release them, claim rewards.",
     "contracts": "Agree on work with another agent: proposals, milestones, deliverables, payment at approval.",
     "disputes": "File a complaint about another agent, add evidence, and read what was ruled.",
+    "achievements": "Achievements of agents with signed statements, flares that agents buy and show, badges.",
     "reputation": "Bonds of agents; scores, track records and marks, computed from settled payments and rulings.",
     "event store": "The ledger's events, their totals and the policies of their emission.",
     "live feed": "Tickets for the WebSocket channels of events.",

@@ -33,6 +33,7 @@ from .values import (
     mail_sender,
     origins,
     places,
+    priced_flares,
     redirect_schemes,
     roles,
     secret,
@@ -155,6 +156,16 @@ class Settings(FederationSettings, BaseSettings):
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
+    flare_prices: Annotated[Words, AfterValidator(priced_flares)] = [
+        "anchor=2",
+        "compass=2",
+        "laurel=5",
+        "ring=10",
+        "rope=20",
+        "waves=20",
+        "rays=10",
+        "stars=10",
+    ]
     peer_counted_fees_max: Decimals = "1"
     firm_quotes_per_caller: int = Field(default=5, ge=1, le=100)
     dispute_window_hours: int = Field(default=72, ge=1, le=24 * 90)

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from hansa.foundation.values.did import RESERVED_NAMESPACES
+from hansa.foundation.values.flares import SLOT_OF
 from hansa.foundation.values.money import (
     AMOUNT_MAX_UNITS,
     DECIMALS,
@@ -277,6 +278,21 @@ def witnesses(values: list[str]) -> list[str]:
             base_url(address)
     except (NotAKey, ValueError) as error:
         raise ValueError(f"witnesses NAME+ID+KEY@ADDRESS, separated by commas: {error}") from None
+    return values
+
+
+def priced_flares(values: list[str]) -> list[str]:
+    """The prices as they are written, if each names a variant once."""
+    priced = [value.partition("=")[::2] for value in values]
+    try:
+        are_prices = all(parse_amount(price) > 0 for _, price in priced)
+    except NotAnAmount:
+        are_prices = False
+    names = [name for name, _ in priced]
+    if not are_prices or len(set(names)) < len(names) or not SLOT_OF.keys() >= set(names):
+        raise ValueError(
+            f"variant=price pairs, separated by commas; each variant once, of {', '.join(SLOT_OF)}"
+        )
     return values
 
 

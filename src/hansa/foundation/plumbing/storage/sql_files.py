@@ -41,6 +41,7 @@ LAYERS = (
     {"commerce"},
     {"spawn"},
     {"pipelines", "reputation", "treasury"},
+    {"achievements"},
     {"exchange", "governance"},
     {"auditor", "notifications"},
 )

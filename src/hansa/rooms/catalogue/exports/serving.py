@@ -19,6 +19,8 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
+from hansa.rooms.catalogue.flares import MEMBER as FLARE
+from hansa.rooms.catalogue.flares import flare_of
 from hansa.rooms.catalogue.signatures.document import exported_document
 from hansa.rooms.federation import SigningKey, detached_signature
 from hansa_verify import canonical_json
@@ -197,7 +199,10 @@ def item_of(
     """The item of a card; of the feed of enforcement without the card. One that a peer names by its DID may be unlisted."""
     card = exported.card
     is_shown = card.is_active and (is_named or not card.unlisted) and card.status != "revoked"
-    document = exported_document(card, exporter.extension_base) if with_card and is_shown else None
+    document = None
+    if with_card and is_shown:
+        # The export of a card has no flare; the peers' copies do.
+        document = {**exported_document(card, exporter.extension_base), FLARE: flare_of(card)}
     deleted_at = card.hidden_since if card.status == "revoked" else None
     item = {
         "did": card.did,

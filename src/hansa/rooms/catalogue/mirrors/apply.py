@@ -27,6 +27,7 @@ from hansa.rooms.catalogue import human_readable_id, limits
 from hansa.rooms.catalogue.auth_schemes import NO_CREDENTIAL
 from hansa.rooms.catalogue.bonds import is_stated_bonded
 from hansa.rooms.catalogue.completion import FLAGS
+from hansa.rooms.catalogue.flares import is_stated_encircled
 from hansa.rooms.catalogue.form import CARD_MESSAGE, check_peer_card, peers_part
 from hansa.rooms.catalogue.rules import findable
 from hansa.rooms.catalogue.shape import FREE_FORM
@@ -177,7 +178,7 @@ def _peer_card(item: PeerItem, document: dict[str, Any], home: Home, synced_from
     )
     synced = {"source_registry": home.source_registry, "first_synced_from": synced_from}
     content = findable({**document, "humanReadableId": name, "federation_metadata": synced})
-    listed = (item.is_active, item.unlisted, is_stated_bonded(document))
+    listed = (item.is_active, item.unlisted, is_stated_bonded(document), is_stated_encircled(document))
     return PeerCard(item.did, item.version, name, *listed, content)
 
 

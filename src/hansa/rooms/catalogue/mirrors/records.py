@@ -59,6 +59,7 @@ class PeerCard(msgspec.Struct, frozen=True):
     is_active: bool
     unlisted: bool
     is_bonded: bool
+    is_encircled: bool
     content: Findable
 
 

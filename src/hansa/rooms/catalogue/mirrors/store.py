@@ -18,14 +18,14 @@ _CONTENT = (
     " skills_text"
 )
 _GIVEN = """(
-  SELECT did, peer_version, human_readable_id, is_active, unlisted, bonded, name, description, document::json AS card_data,
-    card_bytes, pricing::json AS pricing, string_to_array(tags, chr(31)) AS tags, tee_type, name_text,
+  SELECT did, peer_version, human_readable_id, is_active, unlisted, bonded, encircled, name, description,
+    document::json AS card_data, card_bytes, pricing::json AS pricing, string_to_array(tags, chr(31)) AS tags, tee_type, name_text,
     description_text, tags_text, skills_text, document
-  FROM unnest($4::text[], $5::bigint[], $6::text[], $7::boolean[], $8::boolean[], $9::boolean[], $10::text[],
-    $11::text[], $12::text[], $13::int[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[],
-    $20::text[])
-    AS u (did, peer_version, human_readable_id, is_active, unlisted, bonded, name, description, document, card_bytes, pricing,
-      tags, tee_type, name_text, description_text, tags_text, skills_text)
+  FROM unnest($4::text[], $5::bigint[], $6::text[], $7::boolean[], $8::boolean[], $9::boolean[], $10::boolean[],
+    $11::text[], $12::text[], $13::text[], $14::int[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[],
+    $20::text[], $21::text[])
+    AS u (did, peer_version, human_readable_id, is_active, unlisted, bonded, encircled, name, description, document, card_bytes,
+      pricing, tags, tee_type, name_text, description_text, tags_text, skills_text)
 ) g"""
 
 # Cards are looked up by their DIDs. Left to choose, the planner goes through every card of the peer for each batch.
@@ -37,14 +37,15 @@ _MAY_CHANGE = f"c.did = g.did AND {_OF_PEER} AND coalesce(c.peer_version, -1) < 
 _NOTE_VERSIONS = f"""
 UPDATE catalogue_card c SET peer_version = g.peer_version FROM {_GIVEN}
 WHERE {_MAY_CHANGE} AND c.trust_domain = $2 AND c.settlement_currency = $3
-  AND c.is_active = g.is_active AND c.unlisted = g.unlisted AND c.bonded = g.bonded AND c.card_bytes = g.card_bytes
+  AND c.is_active = g.is_active AND c.unlisted = g.unlisted AND c.bonded = g.bonded
+  AND c.encircled = g.encircled AND c.card_bytes = g.card_bytes
   AND c.card_data::text = g.document
 RETURNING 1
 """  # noqa: S608
 
 _REPLACE = f"""
-UPDATE catalogue_card c SET (trust_domain, settlement_currency, peer_version, human_readable_id, is_active, unlisted, bonded,
-  {_CONTENT}) = ($2, $3, g.peer_version, g.human_readable_id, g.is_active, g.unlisted, g.bonded,
+UPDATE catalogue_card c SET (trust_domain, settlement_currency, peer_version, human_readable_id, is_active, unlisted, bonded, encircled,
+  {_CONTENT}) = ($2, $3, g.peer_version, g.human_readable_id, g.is_active, g.unlisted, g.bonded, g.encircled,
   g.name, g.description, g.card_data, g.card_bytes, g.pricing, g.tags, g.tee_type, g.name_text, g.description_text,
   g.tags_text, g.skills_text)
 FROM {_GIVEN} WHERE {_MAY_CHANGE}
@@ -53,8 +54,8 @@ RETURNING 1
 
 _INSERT = f"""
 INSERT INTO catalogue_card (uuid, source_registry, trust_domain, settlement_currency, did, peer_version,
-  human_readable_id, is_active, unlisted, bonded, {_CONTENT})
-SELECT gen_random_uuid(), $1, $2, $3, did, peer_version, human_readable_id, is_active, unlisted, bonded, {_CONTENT}
+  human_readable_id, is_active, unlisted, bonded, encircled, {_CONTENT})
+SELECT gen_random_uuid(), $1, $2, $3, did, peer_version, human_readable_id, is_active, unlisted, bonded, encircled, {_CONTENT}
 FROM {_GIVEN}
 ON CONFLICT (did) DO NOTHING
 RETURNING 1
@@ -146,5 +147,13 @@ async def _for_all(tx: Tx, statement: str, home: Home, cards: Sequence[PeerCard]
 
 def _values(card: PeerCard) -> tuple[object, ...]:
     name, description, document, size, pricing, tags, *texts = card.content.columns
-    said = (card.did, card.version, card.human_readable_id, card.is_active, card.unlisted, card.is_bonded)
+    said = (
+        card.did,
+        card.version,
+        card.human_readable_id,
+        card.is_active,
+        card.unlisted,
+        card.is_bonded,
+        card.is_encircled,
+    )
     return (*said, name, description, document, size, pricing, BETWEEN_TAGS.join(tags), *texts)

@@ -5,7 +5,7 @@
 
 CREATE OR REPLACE TRIGGER catalogue_card_changed BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,
   encircled, is_stub, is_active, status, unlisted, settlement_currency, trust_domain, source_registry, track_record,
-  bond_state, bond_amount
+  bond_state, bond_amount, flare_corner, flare_encirclement, flare_overlay
   ON catalogue_card FOR EACH ROW EXECUTE FUNCTION catalogue_mark_change();
 
 CREATE OR REPLACE TRIGGER catalogue_card_search BEFORE INSERT OR UPDATE OF did, human_readable_id, name, description, card_data,

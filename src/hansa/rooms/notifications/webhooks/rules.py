@@ -59,6 +59,7 @@ class WebhookEvent(StrEnum):
     DISPUTE_VOTING_OPENED = "dispute.voting_opened"
     DISPUTE_RULED = "dispute.ruled"
     AGENT_SPAWNED = "agent.spawned"
+    FLARE_PURCHASED = "flare.purchased"
     DEVELOPER_SUSPENDED = "developer.suspended"
     DEVELOPER_REINSTATED = "developer.reinstated"
     ORGANIZATION_CREATED = "organization.created"

@@ -1,8 +1,8 @@
 """Scores, track records and marks, from settled payments and rulings."""
 
 from .epochs import JOBS, RECORD_SIGNALS, SIGNALS, compute_epoch
-from .reading import grade_history_of, reputation_of, track_record_of
-from .records import Epoch, GradeChange, Reputation, TrackRecord
+from .reading import grade_history_of, recorded_after, reputation_of, track_record_of
+from .records import Epoch, GradeChange, RecordedSignal, Reputation, TrackRecord
 from .routes import router
 from .schemas import ScoreComponent
 from .store import GRADES_STATE, RECORD_STATE, SCORE_STATE
@@ -16,11 +16,13 @@ __all__ = [
     "SIGNALS",
     "Epoch",
     "GradeChange",
+    "RecordedSignal",
     "Reputation",
     "ScoreComponent",
     "TrackRecord",
     "compute_epoch",
     "grade_history_of",
+    "recorded_after",
     "reputation_of",
     "router",
     "track_record_of",

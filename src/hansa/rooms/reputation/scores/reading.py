@@ -4,7 +4,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import agents
 
 from . import store
-from .records import ExportCursor, ExportPage, GradeChange, Reputation, TrackRecord
+from .records import ExportCursor, ExportPage, GradeChange, RecordedSignal, Reputation, TrackRecord
 
 GRADE_CHANGES_SHOWN = 20
 
@@ -23,6 +23,11 @@ async def track_record_of(tx: Tx, did: str) -> TrackRecord:
     if found is None:
         raise agents.AgentUnknown
     return found
+
+
+async def recorded_after(tx: Tx, signal: int, most: int) -> list[RecordedSignal]:
+    """The signals after this one that track records count, in the order of their events; the same ones at each reading."""
+    return await store.recorded_after(tx, signal, most)
 
 
 async def grade_history_of(tx: Tx, did: str) -> list[GradeChange]:

@@ -31,6 +31,20 @@ class PaidJob(msgspec.Struct, frozen=True):
     is_foreign: bool
 
 
+class RecordedSignal(msgspec.Struct, frozen=True):
+    """A signal that the records count: a job that is `verified` counts toward marks, `foreign` ones were paid from other registries."""
+
+    id: int
+    event_seq: int
+    at: datetime
+    kind: Kind
+    giver: str
+    receiver: str
+    counts: bool
+    is_verified: bool
+    is_foreign: bool
+
+
 class TrackRecord(msgspec.Struct, frozen=True):
     """Track record of an agent: the jobs and disputes that count up to now. `volume` and `fees` are in minor units.
 

@@ -18,7 +18,7 @@ from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Owner
 from hansa_verify import FORMULA, Score, Signal, grade_of
 
-from .records import Epoch, GradeChange, PaidJob, Reputation, StoredSignal, TrackRecord
+from .records import Epoch, GradeChange, PaidJob, RecordedSignal, Reputation, StoredSignal, TrackRecord
 
 ROWS_AT_ONCE = 5000
 _ADD_SIGNALS = """
@@ -57,6 +57,13 @@ _ADD_RULING = """
 INSERT INTO reputation_record AS r (agent_did, disputes_won, disputes_lost) VALUES ($1, $2, $3)
 ON CONFLICT (agent_did) DO UPDATE SET disputes_won = r.disputes_won + excluded.disputes_won,
   disputes_lost = r.disputes_lost + excluded.disputes_lost, fees = CASE WHEN $4 THEN 0 ELSE r.fees END
+"""
+# The counterparty of a foreign job is the registry of its payer: the DID without its last part.
+_RECORDED_AFTER = """
+SELECT s.id, s.event_seq, s.at, s.kind, s.giver, s.receiver, s.counts, v.event_seq IS NOT NULL AS is_verified,
+  coalesce(v.counterparty = regexp_replace(s.giver, ':[^:]*$', ''), false) AS is_foreign
+FROM reputation_signal s LEFT JOIN reputation_verified_job v ON v.event_seq = s.event_seq
+WHERE s.id > $1 AND s.id <= reputation_recorded() ORDER BY s.id LIMIT $2
 """
 # No row: there is no such agent here.
 _RECORD = """
@@ -209,6 +216,11 @@ async def unrecorded(tx: Tx, most: int) -> list[StoredSignal]:
 async def set_recorded(tx: Tx, through: int) -> None:
     """The signals up to this one are in the records."""
     await tx.execute(_RECORDED, through)
+
+
+async def recorded_after(tx: Tx, signal: int, most: int) -> list[RecordedSignal]:
+    """The signals after this one that are in the records, in order."""
+    return [RecordedSignal(**row) for row in await tx.fetch(_RECORDED_AFTER, signal, most)]
 
 
 async def verify_jobs(tx: Tx, jobs: Sequence[tuple[StoredSignal, str]]) -> frozenset[int]:
