@@ -8,7 +8,7 @@ down_revision = "2026120151"
 
 def upgrade() -> None:
     op.execute("""
-        -- Last signal of reputation that is counted in the standings.
+        -- Last signal of reputation that is counted in the tallies.
         CREATE TABLE achievements_progress (
           is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
           counted bigint NOT NULL DEFAULT 0 CHECK (counted >= 0)
@@ -17,7 +17,7 @@ def upgrade() -> None:
     op.execute("INSERT INTO achievements_progress DEFAULT VALUES")
     op.execute("""
         -- Counted signals of an agent. `settled` counts since the last dispute that the agent lost.
-        CREATE TABLE achievements_standing (
+        CREATE TABLE achievements_tally (
           agent_did text PRIMARY KEY CHECK (length(agent_did) <= 512),
           verified bigint NOT NULL CHECK (verified >= 0),
           foreigners bigint NOT NULL CHECK (foreigners BETWEEN 0 AND verified),

@@ -12,7 +12,7 @@ from tests.registry import TestAgent, TestDeveloper, TestRegistry
 from tests.rooms.reputation.rated import Rated
 
 _EVENTS = f"SELECT {COLUMNS} FROM {ALL_EVENTS} e WHERE event_type = ANY($1) ORDER BY seq"
-DERIVED = ("achievements_standing", "achievements_life", "achievements_earned")
+DERIVED = ("achievements_tally", "achievements_life", "achievements_earned")
 
 
 async def follow(rated: Rated) -> None:

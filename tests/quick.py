@@ -18,6 +18,7 @@ PROPERTIES = (
 )
 
 CONVERSATIONS = {
+    "achievements": "test_achievements.py",
     "agents": "test_agent_life.py",
     "auditor": "test_supply_invariant.py",
     "catalogue": "test_discovery.py",

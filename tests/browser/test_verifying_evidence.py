@@ -9,6 +9,7 @@ from hansa_verify import propose
 from hansa_verify.canonical import read_moment
 from hansa_verify.schema import form_of
 from tests.rooms.commerce.agreements import proposal
+from tests.verifier.achievements import FROZEN as ACHIEVEMENTS_FROZEN
 from tests.verifier.contract_proofs import FROZEN
 from tests.verifier.dispute_bundles import Setting, bundle_of
 from tests.verifier.served import VECTORS, vectors_in
@@ -32,6 +33,16 @@ SETTLEMENTS = """async vectors => {
   const codes = {};
   for (const { name, document, keys, at } of vectors) {
     codes[name] = (await verifySettlement(document, readKeys(keys), { at: momentOf(at) })).code;
+  }
+  return codes;
+}"""
+ACHIEVEMENTS = """async vectors => {
+  const { verifyAchievement } = await import("/static/verify_achievement.js");
+  const { readKeys } = await import("/static/verify_card.js");
+  const { momentOf } = await import("/static/verdict.js");
+  const codes = {};
+  for (const { name, document, keys, at } of vectors) {
+    codes[name] = (await verifyAchievement(document, readKeys(keys), { at: momentOf(at) })).code;
   }
   return codes;
 }"""
@@ -59,7 +70,7 @@ TIMES = (
 )  # fmt: skip
 
 
-async def test_frozen_proofs_of_contracts_settlements_labelled_disputes_and_times_are_judged_as_the_verifier_judges_them(
+async def test_frozen_proofs_of_contracts_settlements_achievements_labelled_disputes_and_times_are_judged_as_the_verifier_judges_them(
     script_page: Page,
 ):
     vectors = vectors_in(FROZEN)
@@ -71,6 +82,11 @@ async def test_frozen_proofs_of_contracts_settlements_labelled_disputes_and_time
     asked = [{**one, "keys": json.dumps(one["keys"])} for one in settlements]
     found = await script_page.evaluate(SETTLEMENTS, asked)
     assert found == {one["name"]: one["expect"] for one in settlements}
+
+    achievements = vectors_in(ACHIEVEMENTS_FROZEN)
+    asked = [{**one, "keys": json.dumps(one["keys"])} for one in achievements]
+    found = await script_page.evaluate(ACHIEVEMENTS, asked)
+    assert found == {one["name"]: one["expect"] for one in achievements}
 
     cases = vectors_in(VECTORS / "verdicts" / "cases.jsonl")
     bundles = [bundle_of(case, Setting(factor=factor, has_noise=True)) for case in cases for factor in (1, 7)]

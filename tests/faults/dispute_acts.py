@@ -1,4 +1,4 @@
-"""Acts on disputes and bonds, as rows of the table of acts whose statements fail."""
+"""Acts on disputes, bonds and flares, as rows of the table of acts whose statements fail."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hansa.rooms.commerce.disputes.deciding import meet_deadline
+from tests.achieving import buy, select
 from tests.faults.unchanged import (
     FEW_CONNECTIONS,
     Asking,
@@ -121,6 +122,17 @@ async def _unlock(world: World) -> Asking:
     return status_of(lambda: world.bonds.post(agent, "unlock"))
 
 
+async def _buy_flare(world: World) -> Asking:
+    agent = await world.disputing.agreements.contractor()
+    return status_of(lambda: buy(agent, "ring", "10", key="flare"))
+
+
+async def _select_flare(world: World) -> Asking:
+    agent = await world.disputing.agreements.contractor()
+    assert (await buy(agent, "ring", "10")).status_code == 200
+    return status_of(lambda: select(agent, encirclement="ring"))
+
+
 async def _unruled(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
     await world.disputing.move_clock(filed, 31 * 86_400)
@@ -141,6 +153,8 @@ ACTS: dict[str, FailingAct[World]] = {
     "deposit more": (_deposit_more, {200}),
     "begin a release": (_release, {409}),
     "unlock": (_unlock, {409}),
+    "buy a flare": (_buy_flare, {200}),
+    "select a flare": (_select_flare, {200}),
 }
 
 

@@ -144,6 +144,7 @@ APPROVAL_UNKNOWN, NOT_HELD = (404, "SPEND_APPROVAL_UNKNOWN"), (403, "CAPABILITY_
 PAY = "POST /api/v1/a2a-payment"
 AUTHORIZE = body(target_agent_did=payee, amount=AMOUNT)
 TRANSFER = body(receiver_agent_id=payee, amount=AMOUNT)
+FLARE, BOUGHT = "POST /api/v1/achievements/flares/purchase", body(variant="anchor", price="2")
 SEND = body(receiver_did=payee, amount=AMOUNT)
 COMPLAINT: dict[str, Any] = {
     "defendant_did": payee,
@@ -170,6 +171,9 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
     ("POST /api/v1/teg/transfer", "X-Capability-Token"): (with_header("X-Capability-Token", capability, TRANSFER), NOT_HELD),
     ("POST /api/v1/teg/transfers", "X-Capability-Token"): (
         with_header("X-Capability-Token", capability, lambda scene: ({"transfers": [{**SEND(scene)[0], "key": "1"}], "atomic": True}, {})), NOT_HELD),
+    (FLARE, "approval_id"): (body(variant="anchor", price="2", approval_id=approval), APPROVAL_UNKNOWN),
+    (FLARE, "X-Spend-Approval"): (with_header("X-Spend-Approval", approval, BOUGHT), APPROVAL_UNKNOWN),
+    (FLARE, "X-Capability-Token"): (with_header("X-Capability-Token", capability, BOUGHT), NOT_HELD),
     ("POST /api/v1/agents/{did}/spawn", "approval_id"): (body(name="Helper", funding=AMOUNT, approval_id=approval), APPROVAL_UNKNOWN),
     ("POST /api/v1/agents/{did}/spawn", "X-Spend-Approval"): (
         with_header("X-Spend-Approval", approval, body(name="Helper", funding=AMOUNT)), APPROVAL_UNKNOWN),

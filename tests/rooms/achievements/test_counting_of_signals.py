@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansa.rooms.achievements.earning import DEFINITIONS, counted, parties
-from hansa.rooms.achievements.records import Earned, Standing
+from hansa.rooms.achievements.records import Earned, Tally
 from hansa.rooms.reputation import RecordedSignal
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,11 +34,11 @@ def paid(number: int, *, is_verified: bool = True, is_foreign: bool = False) -> 
 
 
 def counted_all(signals: Sequence[RecordedSignal]) -> dict[str, list[Earned]]:
-    standings: dict[str, Standing] = {}
+    tallies: dict[str, Tally] = {}
     earned: dict[str, list[Earned]] = {}
     for one in signals:
         for did in parties(one):
-            standings[did], gained = counted(standings.get(did, Standing()), one)
+            tallies[did], gained = counted(tallies.get(did, Tally()), one)
             for agent, gain in gained:
                 earned.setdefault(agent, []).append(gain)
     return earned

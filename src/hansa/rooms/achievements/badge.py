@@ -16,7 +16,7 @@ from . import store
 
 WIDTH, HEIGHT = 260, 72
 CENTRE_X, CENTRE_Y, RADIUS = 38, 36, 20
-NAME_MAX = 28
+NAME_MAX = 19
 TEXT_X, TEXT_WIDTH = 78, 144
 INK, PAPER, FAINT, ENDED = "#1b2733", "#ffffff", "#5a6876", "#b3261e"
 METALS = ("#8a949e", "#8c6a4a", "#a8743f", "#7d8b99", "#5f7f9c", "#b58a1b", "#9a6fb0", "#0f7c6c")

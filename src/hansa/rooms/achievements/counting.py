@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import reputation
 
 from . import earning, store
-from .records import Earned, Standing
+from .records import Earned, Tally
 
 COUNTED_EVERY_SECONDS = 2
 AT_ONCE = 500
@@ -24,13 +24,13 @@ async def count_signals(tx: Tx) -> None:
     if not signals:
         return
     dids = sorted({did for signal in signals for did in earning.parties(signal)})
-    standings = await store.standings(tx, dids)
+    tallies = await store.tallies(tx, dids)
     earned: list[tuple[str, Earned]] = []
     for signal in signals:
         for did in earning.parties(signal):
-            standings[did], gained = earning.counted(standings.get(did, Standing()), signal)
+            tallies[did], gained = earning.counted(tallies.get(did, Tally()), signal)
             earned += gained
-    await store.write_standings(tx, standings)
+    await store.write_tallies(tx, tallies)
     await store.add_earned(tx, earned)
     await store.set_progress(tx, signals[-1].id)
 

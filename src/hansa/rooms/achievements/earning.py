@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hansa.rooms import catalogue, reputation
 
-from .records import YEAR, Definition, Earned, Life, Progress, Standing
+from .records import YEAR, Definition, Earned, Life, Progress, Tally
 
 FIRST_BOND = "first_bond"
 FIRST_JOB_ABROAD = "first_job_abroad"
@@ -42,25 +42,23 @@ DEFINITIONS = (
 
 
 def parties(signal: reputation.RecordedSignal) -> tuple[str, ...]:
-    """Agents whose standing a signal changes: the payee of a payment, or the loser of a dispute."""
+    """Agents whose tally a signal changes: the payee of a payment, or the loser of a dispute."""
     if signal.kind == "payment":
         return (signal.receiver,) if signal.counts else ()
     return (signal.giver if signal.kind == "ruling_for_defendant" else signal.receiver,)
 
 
-def counted(
-    standing: Standing, signal: reputation.RecordedSignal
-) -> tuple[Standing, tuple[tuple[str, Earned], ...]]:
-    """The standing of the party of a signal after it, and the achievements that it earns the party."""
+def counted(tally: Tally, signal: reputation.RecordedSignal) -> tuple[Tally, tuple[tuple[str, Earned], ...]]:
+    """The tally of the party of a signal after it, and the achievements that it earns the party."""
     if signal.kind != "payment":
-        return replace(standing, settled=0), ()
-    after = Standing(
-        verified=standing.verified + signal.is_verified,
-        foreigners=standing.foreigners + (signal.is_verified and signal.is_foreign),
-        settled=standing.settled + 1,
+        return replace(tally, settled=0), ()
+    after = Tally(
+        verified=tally.verified + signal.is_verified,
+        foreigners=tally.foreigners + (signal.is_verified and signal.is_foreign),
+        settled=tally.settled + 1,
     )
     have = _counts(after)
-    before = _counts(standing)
+    before = _counts(tally)
     codes = [
         one.code for one in DEFINITIONS if one.code in have and before[one.code] < one.need <= have[one.code]
     ]
@@ -77,11 +75,11 @@ def of_life(life: Life, now: datetime) -> tuple[Earned, ...]:
     return (Earned(YEAR_ALIVE, due, life.event_seq),)
 
 
-def upcoming(standing: Standing, life: Life, earned: Iterable[str], now: datetime) -> tuple[Progress, ...]:
+def upcoming(tally: Tally, life: Life, earned: Iterable[str], now: datetime) -> tuple[Progress, ...]:
     """The achievements that an agent can earn next: the next mark and all others. A revoked agent earns no more."""
     if life.ended_at is not None:
         return ()
-    have = {**_counts(standing), FIRST_BOND: 0, YEAR_ALIVE: _days(life, now)}
+    have = {**_counts(tally), FIRST_BOND: 0, YEAR_ALIVE: _days(life, now)}
     known = frozenset(earned)
     marks = [one for one in MARKS if one.code not in known][:1]
     others = [one for one in DEFINITIONS if not one.is_mark and one.code not in known]
@@ -94,11 +92,11 @@ def in_order(earned: Iterable[Earned]) -> tuple[Earned, ...]:
     return tuple(sorted(earned, key=lambda one: (one.earned_at, one.event_seq, place.get(one.code, 0))))
 
 
-def _counts(standing: Standing) -> Mapping[str, int]:
+def _counts(tally: Tally) -> Mapping[str, int]:
     return {
-        **{mark.code: standing.verified for mark in MARKS},
-        FIRST_JOB_ABROAD: standing.foreigners,
-        HUNDRED_SETTLED: standing.settled,
+        **{mark.code: tally.verified for mark in MARKS},
+        FIRST_JOB_ABROAD: tally.foreigners,
+        HUNDRED_SETTLED: tally.settled,
     }
 
 

@@ -20,9 +20,9 @@ async def achievements_of(tx: Tx, did: str) -> Achievements:
     return Achievements(
         did,
         is_shown=True,
-        is_dashed=found.standing.foreigners > 0,
+        is_dashed=found.tally.foreigners > 0,
         earned=earned,
-        next=earning.upcoming(found.standing, found.life, (one.code for one in earned), found.now),
+        next=earning.upcoming(found.tally, found.life, (one.code for one in earned), found.now),
     )
 
 

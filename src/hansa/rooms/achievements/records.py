@@ -17,7 +17,7 @@ class Definition(msgspec.Struct, frozen=True):
     is_mark: bool = False
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Tally(msgspec.Struct, frozen=True):
     """Counted signals of an agent: verified jobs, those for other registries, and payments settled since the last lost dispute."""
 
     verified: int = 0

@@ -1,6 +1,6 @@
 """Every SQL statement of achievements.
 
-Locks: the row of progress, so that one process counts at a time; rows of standings are written by it alone.
+Locks: the row of progress, so that one process counts at a time; rows of tallies are written by it alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,22 +12,22 @@ from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.page_states import PageState
 
-from .records import Earned, Life, Standing
+from .records import Earned, Life, Tally
 
 HAS_UNCOUNTED = Question("SELECT counted < reputation_recorded() FROM achievements_progress")
-"""Whether signals that records count are not in the standings."""
+"""Whether signals that records count are not in the tallies."""
 
 ACHIEVEMENTS_STATE = PageState("""
 SELECT concat_ws(',', (SELECT string_agg(code, ',' ORDER BY code) FROM achievements_earned WHERE agent_did = asked.did),
   (SELECT 'year' FROM achievements_life WHERE agent_did = asked.did
     AND began_at + interval '365 days' <= least(now(), coalesce(ended_at, now()))),
-  (SELECT 'dashed' FROM achievements_standing WHERE agent_did = asked.did AND foreigners > 0))
+  (SELECT 'dashed' FROM achievements_tally WHERE agent_did = asked.did AND foreigners > 0))
 WHERE NOT EXISTS (SELECT FROM achievements_hidden WHERE agent_did = asked.did)
 """)
 """The achievements that an agent earned; none while its owner hides them, empty before the first one."""
 
 _WRITE_STANDINGS = """
-INSERT INTO achievements_standing (agent_did, verified, foreigners, settled)
+INSERT INTO achievements_tally (agent_did, verified, foreigners, settled)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
 ON CONFLICT (agent_did) DO UPDATE
 SET verified = excluded.verified, foreigners = excluded.foreigners, settled = excluded.settled
@@ -53,7 +53,7 @@ SELECT now() AS now, h.agent_did IS NULL AS is_shown, l.began_at, l.event_seq, l
   ARRAY(SELECT earned_at FROM achievements_earned e WHERE e.agent_did = $1 ORDER BY code) AS times,
   ARRAY(SELECT event_seq FROM achievements_earned e WHERE e.agent_did = $1 ORDER BY code) AS events
 FROM agents_status($1) a (status) LEFT JOIN achievements_hidden h ON h.agent_did = $1
-LEFT JOIN achievements_life l ON l.agent_did = $1 LEFT JOIN achievements_standing s ON s.agent_did = $1
+LEFT JOIN achievements_life l ON l.agent_did = $1 LEFT JOIN achievements_tally s ON s.agent_did = $1
 WHERE a.status IS NOT NULL
 """
 
@@ -69,18 +69,18 @@ async def set_progress(tx: Tx, counted: int) -> None:
     await tx.execute("UPDATE achievements_progress SET counted = $1", counted)
 
 
-async def standings(tx: Tx, dids: Sequence[str]) -> dict[str, Standing]:
-    """The standings of those agents that have one, by DID."""
+async def tallies(tx: Tx, dids: Sequence[str]) -> dict[str, Tally]:
+    """The tallies of those agents that have one, by DID."""
     rows = await tx.fetch(
-        "SELECT agent_did, verified, foreigners, settled FROM achievements_standing WHERE agent_did = ANY ($1)",
+        "SELECT agent_did, verified, foreigners, settled FROM achievements_tally WHERE agent_did = ANY ($1)",
         dids,
     )
-    return {did: Standing(*counts) for did, *counts in rows}
+    return {did: Tally(*counts) for did, *counts in rows}
 
 
-async def write_standings(tx: Tx, standings: Mapping[str, Standing]) -> None:
-    """Write the standings of agents, by DID."""
-    rows = [(did, one.verified, one.foreigners, one.settled) for did, one in sorted(standings.items())]
+async def write_tallies(tx: Tx, tallies: Mapping[str, Tally]) -> None:
+    """Write the tallies of agents, by DID."""
+    rows = [(did, one.verified, one.foreigners, one.settled) for did, one in sorted(tallies.items())]
     if rows:
         await tx.execute(_WRITE_STANDINGS, *map(list, zip(*rows, strict=True)))
 
@@ -108,7 +108,7 @@ class Found(msgspec.Struct, frozen=True):
     now: datetime
     is_shown: bool
     life: Life
-    standing: Standing
+    tally: Tally
     earned: tuple[Earned, ...]
 
 
@@ -122,7 +122,7 @@ async def read(tx: Tx, did: str) -> Found | None:
         row["now"],
         row["is_shown"],
         Life(row["began_at"], row["event_seq"], row["ended_at"]),
-        Standing(row["verified"], row["foreigners"], row["settled"]),
+        Tally(row["verified"], row["foreigners"], row["settled"]),
         tuple(Earned(*one) for one in earned),
     )
 
