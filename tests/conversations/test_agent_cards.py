@@ -65,7 +65,7 @@ async def test_a_read_card_carries_both_halves_and_what_the_owner_wrote(registry
     assert (data["url"], data["preferredTransport"]) == ("https://agent.example.org/a2a", "JSONRPC")
     assert data["pricing"] == {"model": "per-request", "base_rate": 0.5}
     assert data["humanReadableId"] == read["human_readable_id"]
-    assert "flare" not in data
+    assert data["flare"]["mark"] is None
     assert read["settlement_currency"] == "AVT"
     assert read["listing"] == {"unlisted": False}
 

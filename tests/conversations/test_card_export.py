@@ -96,7 +96,10 @@ async def test_our_verifier_and_the_official_one_accept_whatever_card_is_exporte
         document = await verified(agent)
         assert document["did"] == agent.did
         stored = (await registry.get(f"/agent-cards/{agent.did}")).json()["card_data"]
-        assert document == {**stored, "did": agent.did}
+        assert document == {
+            **{name: value for name, value in stored.items() if name != "flare"},
+            "did": agent.did,
+        }
     answer = await registry.post("/utils/validate-card", json={"card_data": {**old, **BOTH_HALVES}})
     assert answer.json()["is_valid"], answer.text
 

@@ -41,6 +41,7 @@ OF_OTHER_CONVERSATIONS = {
     "AgentDeployed",
     "AgentDeploymentFailed",
     "AgentSpawned",
+    "FlarePurchased",
     "AgentVersionActivated",
     "LaunchClosed",
     "ListingApproved",
