@@ -50,6 +50,7 @@ async def test_a_pull_replaces_a_stub_and_publishes_what_changed(registry: TestR
     assert "humanReadableId" not in returned.changed_keys
     read = (await registry.get(f"/agent-cards/{card.id}")).json()
     assert (read["name"], read["human_readable_id"]) == ("Real", card.human_readable_id)
+    del read["card_data"]["flare"]  # It is derived at each reading.
     assert returned.new_hash == digest(read["card_data"]).hex() != returned.old_hash
     assert await kept(registry, card) == [(1, "agent.example.org", "owner")]
 
@@ -79,7 +80,7 @@ async def test_a_pull_undoes_neither_the_listing_nor_the_status_nor_what_the_pla
 ):
     card = await publish(registry)
     await change(registry, card, is_active=False, unlisted=True, status="suspended")
-    said = '{"flare": {"mark": "Proven"}, "extensions": [{"uri": "https://hansa.dev/extensions/v1/track-record"}]}'
+    said = '{"trackRecord": {"mark": "Proven"}, "extensions": [{"uri": "https://hansa.dev/extensions/v1/track-record"}]}'
     await registry.database.transaction(
         lambda tx: tx.execute(
             "UPDATE catalogue_card SET card_data = (card_data::jsonb || $2::jsonb)::json WHERE id = $1",
@@ -88,10 +89,12 @@ async def test_a_pull_undoes_neither_the_listing_nor_the_status_nor_what_the_pla
         )
     )
     mine = {"uri": "urn:mine"}
-    assert await replaced(registry, card, card_of("Served", flare={"mark": "Sovereign"}, extensions=[mine]))
+    assert await replaced(
+        registry, card, card_of("Served", trackRecord={"mark": "Sovereign"}, extensions=[mine])
+    )
     read = (await registry.get(f"/agent-cards/{card.id}")).json()
     assert (read["is_active"], read["listing"]["unlisted"], read["status"]) == (False, True, "suspended")
-    assert read["card_data"]["flare"] == {"mark": "Proven"}
+    assert read["card_data"]["trackRecord"] == {"mark": "Proven"}
     assert mine in read["card_data"]["extensions"]
     assert json.loads(said)["extensions"][0] in read["card_data"]["extensions"]
 
