@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hansa.rooms.commerce.disputes.deciding import meet_deadline
-from tests.achieving import buy, select
+from tests.achieving import buy
 from tests.faults.unchanged import (
     FEW_CONNECTIONS,
     Asking,
@@ -127,12 +127,6 @@ async def _buy_flare(world: World) -> Asking:
     return status_of(lambda: buy(agent, "ring", "10", key="flare"))
 
 
-async def _select_flare(world: World) -> Asking:
-    agent = await world.disputing.agreements.contractor()
-    assert (await buy(agent, "ring", "10")).status_code == 200
-    return status_of(lambda: select(agent, encirclement="ring"))
-
-
 async def _unruled(world: World) -> Asking:
     filed = await world.disputing.in_voting(world.alice, world.bob, contract_id=await world.contract())
     await world.disputing.move_clock(filed, 31 * 86_400)
@@ -154,7 +148,6 @@ ACTS: dict[str, FailingAct[World]] = {
     "begin a release": (_release, {409}),
     "unlock": (_unlock, {409}),
     "buy a flare": (_buy_flare, {200}),
-    "select a flare": (_select_flare, {200}),
 }
 
 
