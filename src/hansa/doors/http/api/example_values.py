@@ -62,6 +62,23 @@ VALUES: dict[str, Any] = {
     "DeploymentOut.status": "active",
     "DeploymentOut.url": "https://agent.example.com/a2a",
     "DeploymentOut.version": "2.1.0",
+    # Achievements.
+    "EarnedOut.statement": {
+        "kind": "agent.achievement.v1",
+        "registry": "registry.example.com",
+        "did": DID,
+        "code": "mark_proven",
+        "earned_at": "2026-11-02T09:30:00.000000+00:00",
+        "event_seq": 4711,
+        "dashed": False,
+        "signatures": [{"protected": "eyJhbGciOiJFZERTQSJ9", "signature": "c2lnbmF0dXJl"}],
+    },
+    "SelectionIn.corner": "laurel",
+    "SelectionIn.encirclement": "ring",
+    "SelectionIn.overlay": "stars",
+    "SelectionOut.corner": "laurel",
+    "SelectionOut.encirclement": "ring",
+    "SelectionOut.overlay": "stars",
     # Exchange.
     "ref": "GUILD",
     "ExchangeListingIn.organization_id": "translators",
