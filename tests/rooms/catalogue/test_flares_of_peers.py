@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hansa.rooms import achievements, catalogue
+from hansa.rooms import catalogue
+from hansa.rooms.achievements.badge import Badge, draw
 from hansa.rooms.catalogue.flares import is_stated_encircled
 from tests.rooms.catalogue.catalogue_cards import publish
 
@@ -45,7 +46,7 @@ async def test_a_flare_of_another_form_draws_a_plain_badge(registry, stated: Any
     members = {"source_registry": "peer", "card_data": {**card.card_data, "flare": stated}}
     shown = catalogue.shown_flare(replace(card, **members))
     assert (shown.mark, shown.grade, shown.is_foreign, shown.flares) == (None, 0, False, catalogue.Flares())
-    drawn = achievements.draw(achievements.Badge("Of a peer", "active", shown))
+    drawn = draw(Badge("Of a peer", "active", shown))
     assert "evil" not in drawn
     assert "script" not in drawn
 

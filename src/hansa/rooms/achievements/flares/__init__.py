@@ -1,20 +1,7 @@
 """Flares: cosmetic variants that agents buy from the treasury and show on their cards and badges."""
 
 from .prices import prices_of
-from .purchasing import Bought, FlareOrder, buy_flare
 from .routes import router
-from .selecting import FlaresOfAgent, flares_of, of_slot, select_flares
-from .store import FLARES_STATE
+from .selecting import flares_of, of_slot
 
-__all__ = [
-    "FLARES_STATE",
-    "Bought",
-    "FlareOrder",
-    "FlaresOfAgent",
-    "buy_flare",
-    "flares_of",
-    "of_slot",
-    "prices_of",
-    "router",
-    "select_flares",
-]
+__all__ = ["flares_of", "of_slot", "prices_of", "router"]

@@ -21,7 +21,7 @@ class FlaresOfAgent(msgspec.Struct, frozen=True):
 
 async def flares_of(tx: Tx, did: str) -> FlaresOfAgent:
     """The flares of an agent; none of an unknown one."""
-    return FlaresOfAgent(tuple(await store.owned(tx, did)), await store.selection(tx, did))
+    return FlaresOfAgent(*await store.flares(tx, did))
 
 
 def of_slot(variants: Iterable[str], slot: Slot) -> tuple[str, ...]:
