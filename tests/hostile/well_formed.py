@@ -1004,6 +1004,10 @@ async def _flare_to_buy(stage: Stage) -> WellFormed:
     return _json(variant="anchor", price="2")
 
 
+async def _no_flares(stage: Stage) -> WellFormed:
+    return _json(corner=None)
+
+
 async def _shown_achievements(stage: Stage) -> WellFormed:
     return _json(shown=True)
 
@@ -1521,7 +1525,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/me/wallets": _wallet,
     "POST /api/v1/agents/me/wallets/challenge": _wallet_challenge,
     "POST /api/v1/achievements/flares/purchase": _flare_to_buy,
-    "PUT /api/v1/achievements/flares/selection": lambda stage: _nothing(),
+    "PUT /api/v1/achievements/flares/selection": _no_flares,
     "PATCH /api/v1/achievements/agents/{did}": _shown_achievements,
     "POST /api/v1/agents/{did}/reputation-bond/deposit": _bond_deposit,
     "POST /api/v1/agents/{did}/reputation-bond/release": _bond_release,
