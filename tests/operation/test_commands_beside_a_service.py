@@ -28,7 +28,7 @@ async def configured(
     async with own_database(postgres) as dsn:
         file = directory / "hansa.env"
         file.write_text(
-            f"# The registry of a test.\nDATABASE_URL='{dsn}'\nREGISTRY_NAME=\"example\"\n"
+            f"# The registry of a test.\nDATABASE_URL='{dsn}'\nREGISTRY_NAME=\"example\"\nMARK_MIN_FEE=0.02\n"
             f"TRUST_DOMAIN=registry.example.org\nFEDERATION_PORT={free_port()}\nPUBLIC_BASE_URL=https://registry.example.org\n"
         )
         registry = ConfiguredProcess(directory / "data", file, port=free_port())
@@ -141,3 +141,10 @@ async def test_the_option_may_stand_anywhere_and_the_environment_wins(
         DATABASE_URL="postgresql://h/own",
     )
     assert own.output.strip() == "postgresql://h/own"
+
+
+async def test_attacks_are_played_under_the_settings_of_the_service(configured: ConfiguredProcess):
+    played = await fresh_shell(configured, "simulate", "reputation", "--json")
+    assert played.code == 0, played
+    marks = json.loads(played.output)["tables"][0]["rows"]
+    assert (marks[-1]["Mark"], marks[-1]["Fees"]) == ("Sovereign", "5.00")

@@ -18,7 +18,7 @@ from hansa.doors.startup import (
     require_data_directory,
     require_own_database,
 )
-from hansa.foundation.plumbing import jobs
+from hansa.foundation.plumbing import jobs, parameters
 from hansa.foundation.plumbing.keys.authority import IdentityAuthority
 from hansa.foundation.plumbing.keys.key_files import Keyring
 from hansa.foundation.plumbing.keys.registry_identity import (
@@ -31,6 +31,7 @@ from hansa.foundation.plumbing.outgoing.nats_stream import StreamRefused, Stream
 from hansa.foundation.plumbing.process.data_directory import Belonging, record_belonging
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.storage.embedded.errors import NoRegistry
 from hansa.foundation.plumbing.web.admin_acts import record_operator_act
 from hansa.foundation.values.errors import Unavailable
 from hansa.foundation.values.money import Minor, parse_amount
@@ -356,6 +357,15 @@ async def _change_supply(
 
     async with registry_database(settings) as database:
         return await database.transaction(recorded)
+
+
+async def settings_in_force(settings: Settings) -> Settings:
+    """The settings with the governed values that are in force now; those given where there is no registry yet."""
+    try:
+        async with registry_database(settings) as database:
+            return await database.query(lambda tx: parameters.in_force(tx, settings))
+    except NoRegistry:
+        return settings
 
 
 @asynccontextmanager

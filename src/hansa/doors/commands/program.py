@@ -23,6 +23,7 @@ from hansa.doors.commands import (
     registry_keys,
     service_certificates,
     serving,
+    simulation,
     stopping,
     supply,
     verification,
@@ -102,4 +103,5 @@ app.add_typer(licences.app, name="licence", rich_help_panel=ADMINISTER)
 app.add_typer(peers.app, name="peer", rich_help_panel=ADMINISTER)
 app.add_typer(crossings.app, name="transfers", rich_help_panel=INSPECT)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
+app.add_typer(simulation.app, name="simulate", rich_help_panel=INSPECT)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -103,6 +103,15 @@ def _governed(facts: Facts) -> Iterator[Finding]:
             yield Finding("ok", "governance", f"{name} is {one.value}, by the {one.source}{later}")
 
 
+def _attacks(facts: Facts) -> Iterator[Finding]:
+    if facts.settings is not None:
+        yield Finding(
+            "ok",
+            "attacks",
+            "`hansa simulate forging|pools|reputation` prints costs and gains under these settings",
+        )
+
+
 def _process(facts: Facts) -> Iterator[Finding]:
     if not facts.processes:
         yield Finding(
@@ -406,6 +415,7 @@ CHECKS: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
     _settings,
     _governed,
     _grants,
+    _attacks,
     _process,
     _jobs,
     _database,

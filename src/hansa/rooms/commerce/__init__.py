@@ -129,7 +129,7 @@ from hansa.rooms.commerce.payments import (
     token_of_id,
     tokens_of_ids,
 )
-from hansa.rooms.commerce.requirement import Required
+from hansa.rooms.commerce.requirement import RECORD_COST, Required
 from hansa.rooms.commerce.slash_settlements import (
     SettlementDirection,
     SettlementFilter,
@@ -161,6 +161,7 @@ __all__ = [
     "INTENT_ID_PATTERN",
     "MILESTONES_MAX",
     "PURCHASES",
+    "RECORD_COST",
     "REVIEWS_WAITING",
     "ROOM",
     "SLASH_BOND",

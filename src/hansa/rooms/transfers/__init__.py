@@ -23,6 +23,7 @@ from hansa.rooms.transfers.crossing import (
     CROSSING_JOBS,
     CROSSING_REFUSALS,
     DROPPING,
+    FULL_WEIGHT,
     NOWHERE,
     PAIR_ENDED,
     PAIR_REOPENED,
@@ -44,6 +45,7 @@ from hansa.rooms.transfers.crossing import (
     ask_to_prepare,
     confirmed_between,
     corridor_to,
+    counted_fee,
     find_payment,
     give_up_payment,
     is_withheld_abroad,
@@ -69,6 +71,7 @@ from hansa.rooms.transfers.crossing import (
 )
 from hansa.rooms.transfers.descriptor import ROOM
 from hansa.rooms.transfers.pools import FEE_PCT as SWAP_FEE_PCT
+from hansa.rooms.transfers.pools import Limits as PoolLimits
 from hansa.rooms.transfers.pools import Minute as PoolMinute
 from hansa.rooms.transfers.pools import (
     NewPool,
@@ -77,6 +80,7 @@ from hansa.rooms.transfers.pools import (
     PoolIn,
     PoolState,
     RateIn,
+    SwapImpossible,
     close_pool,
     decimal_text,
     find_pool,
@@ -84,10 +88,15 @@ from hansa.rooms.transfers.pools import (
     rate_from,
     swapped_amounts,
 )
+from hansa.rooms.transfers.pools import Reserve as PoolReserve
+from hansa.rooms.transfers.pools import View as PoolView
 from hansa.rooms.transfers.pools import drain as drain_pool
 from hansa.rooms.transfers.pools import fund as fund_pool
 from hansa.rooms.transfers.pools import history as pool_history
+from hansa.rooms.transfers.pools import least_output as least_swap_output
 from hansa.rooms.transfers.pools import limits_of as pool_limits
+from hansa.rooms.transfers.pools import price_in as price_of_swap
+from hansa.rooms.transfers.pools import require_calm as require_calm_pool
 from hansa.rooms.transfers.pools import set_rate as set_pool_rate
 from hansa.rooms.transfers.pools import states as pool_states
 from hansa.rooms.transfers.receiver_registry import is_elsewhere, is_foreign, names_another_issuer, peer_of
@@ -99,6 +108,7 @@ __all__ = [
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "DROPPING",
+    "FULL_WEIGHT",
     "NOWHERE",
     "PAIR_ENDED",
     "PAIR_REOPENED",
@@ -123,12 +133,16 @@ __all__ = [
     "Pool",
     "PoolAmountIn",
     "PoolIn",
+    "PoolLimits",
     "PoolMinute",
+    "PoolReserve",
     "PoolState",
+    "PoolView",
     "Position",
     "RateIn",
     "ReceiverRegistryUnknown",
     "SpendApproval",
+    "SwapImpossible",
     "SwappedTotals",
     "UndecidedTransfer",
     "WrappedSupply",
@@ -139,6 +153,7 @@ __all__ = [
     "close_pool",
     "confirmed_between",
     "corridor_to",
+    "counted_fee",
     "decimal_text",
     "drain_pool",
     "find_bridge_saga",
@@ -149,6 +164,7 @@ __all__ = [
     "is_elsewhere",
     "is_foreign",
     "is_withheld_abroad",
+    "least_swap_output",
     "lock_chain",
     "lock_chain_of_epochs",
     "movement_of",
@@ -164,11 +180,13 @@ __all__ = [
     "pool_states",
     "positions_at",
     "positions_in_chain",
+    "price_of_swap",
     "propose_pool",
     "raised_by_fee",
     "rate_from",
     "record_in_chain",
     "refusal_of",
+    "require_calm_pool",
     "require_no_wrapped",
     "require_reachable",
     "reserve_payment",

@@ -1,6 +1,6 @@
 """Scores, track records and marks, from settled payments and rulings."""
 
-from .epochs import JOBS, RECORD_SIGNALS, SIGNALS, compute_epoch
+from .epochs import JOBS, RECORD_SIGNALS, SIGNALS, Funds, compute_epoch
 from .reading import grade_history_of, recorded_after, reputation_of, track_record_of
 from .records import Epoch, GradeChange, RecordedSignal, Reputation, TrackRecord
 from .routes import router
@@ -15,6 +15,7 @@ __all__ = [
     "SCORE_STATE",
     "SIGNALS",
     "Epoch",
+    "Funds",
     "GradeChange",
     "RecordedSignal",
     "Reputation",

@@ -72,13 +72,14 @@ from .schemas import (
 from .send_queue import open_send_queues
 from .totals_at_place import confirmed_between, place_of, unconfirmed_before
 from .transferring import XREG_PERMISSION, across, asked_crossing, preview_crossing
-from .writing import SwappedTotals, swapped_totals, swapped_with
+from .writing import FULL_WEIGHT, SwappedTotals, counted_fee, swapped_totals, swapped_with
 
 __all__ = [
     "CONTRACT",
     "CROSSING_JOBS",
     "CROSSING_REFUSALS",
     "DROPPING",
+    "FULL_WEIGHT",
     "HIGH_WATER",
     "HIGH_WATER_TASK",
     "NOWHERE",
@@ -116,6 +117,7 @@ __all__ = [
     "bounds_of",
     "confirmed_between",
     "corridor_to",
+    "counted_fee",
     "end_with",
     "fee_of_peer",
     "find_crossing",

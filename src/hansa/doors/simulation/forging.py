@@ -1,25 +1,22 @@
-"""`python -m bench.forging [--tries N]`: the cheapest attacks found to forge each grade and mark, as the table of the guide.
+"""The cheapest attacks found that forge each grade of a score.
 
-For each attack of `bench.forging_attacks` and each grade, a hill climb with a fixed seed varies how fees are spread over the payments of
-the attack and keeps the cheaper one. Scores come from the formula of `hansa_verify`. All fees count as costs, whoever pays them; capital
-that an attacker gets back does not.
+For each attack and each grade, a hill climb with a fixed seed varies how fees are spread over the payments of the attack and keeps the
+cheaper one. Scores come from the formula of `hansa_verify`. All fees count as costs, whoever pays them; capital that an attacker gets
+back does not. The search finds prices; it proves no bound.
 """
 
-import argparse
 import math
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from itertools import pairwise
 
-from bench.forging_attacks import ATTACKS, EPOCH, GRANTS_ARE_FUNDS, Attack, honest_signals
-from hansa.foundation.plumbing.settings import Settings
-from hansa.rooms.catalogue.marks import GRADES as MARKS
-from hansa.rooms.commerce.requirement import RECORD_COST
 from hansa_verify import Score, Signal, scores_of
 from hansa_verify.reputation import GRADES, UNIT
+
+from .forging_attacks import EPOCH, Attack, honest_signals
+from .tables import NEVER, Outcome, Table, units
 
 Formula = Callable[[Iterable[Signal], date], dict[str, Score]]
 
@@ -29,7 +26,6 @@ TARGET = "0"
 SEED = 20_260_101
 # The search stops refining where two costs differ by less than a thousandth.
 PRECISION = 1000
-NEVER = "never"
 COST_MAX = 10**6 * UNIT
 """The most that is tried: an attack that does not reach a score with it never does."""
 SPREAD_OF_A_STEP = 0.7
@@ -55,7 +51,7 @@ class Search:
         self._least_score = least_score
         self._formula = formula
         self._honest = honest_signals()
-        self._random = random.Random(f"{SEED} {attack.name} {least_score}")
+        self._random = random.Random(f"{SEED} {attack.name} {least_score}")  # noqa: S311
 
     def cheapest(self, tries: int) -> int:
         """The least total of fees found in so many tries, in minor units."""
@@ -100,11 +96,11 @@ class Search:
         return found is not None and found.score >= self._least_score
 
 
-def costs_of_grades(tries: int, formula: Formula = scores_of) -> list[Cost]:
+def costs_of_grades(attacks: Sequence[Attack], tries: int, formula: Formula = scores_of) -> list[Cost]:
     """The cheapest cost found of each grade by each attack."""
     return [
         Cost(attack, grade, least, Search(attack, least, formula).cheapest(tries))
-        for attack in ATTACKS
+        for attack in attacks
         for least, grade in GRADES_UPWARD
     ]
 
@@ -121,55 +117,24 @@ def sublinear(costs: Iterable[Cost]) -> list[Cost]:
     ]
 
 
-def costs_of_marks(min_fee: Decimal) -> list[tuple[str, int, Decimal, str, Decimal]]:
-    """Mark, verified jobs, the fees of the cheapest attack, each job with the least fee that counts, and of one paid with grants alone.
-
-    The last member is the yield of a record with these fees: the bonds that it replaces.
-    """
-    with_grants = NEVER if not GRANTS_ARE_FUNDS else "the fees"
-    return [(mark, jobs, jobs * min_fee, with_grants, jobs * min_fee / RECORD_COST) for jobs, mark in MARKS]
-
-
-def tables(costs: list[Cost], min_fee: Decimal) -> str:
-    """The tables of the guide, in Markdown; amounts in units."""
-    grades = [grade for _, grade in GRADES_UPWARD]
-    rows = [["Attack", *(f"`{grade}`" for grade in grades)]]
-    rows += [
-        [attack.name, *(_units(one.fees) for one in costs if one.attack is attack)] for attack in ATTACKS
+def outcome(costs: Sequence[Cost]) -> Outcome:
+    """Return the fees of each attack for each grade, in units, with a sentence for each attack."""
+    attacks = list(dict.fromkeys(one.attack for one in costs))
+    rows = [[attack.name, *(_fees(one.fees) for one in costs if one.attack is attack)] for attack in attacks]
+    rows.append(["**cheapest**", *(f"**{_fees(fees)}**" for fees in cheapest(costs).values())])
+    notes = [f"**{attack.name}**: {attack.sentence}." for attack in attacks]
+    notes += [
+        f"A point of score is cheaper in `{one.grade}` than below it: {one.attack.name}."
+        for one in sublinear(costs)
     ]
-    least = [min(one.fees for one in costs if one.grade == grade) for grade in grades]
-    rows.append(["**cheapest**", *(f"**{_units(fees)}**" for fees in least)])
-    marks = [["Mark", "Verified jobs", "Fees", "With genesis grants alone", "Bonds replaced at most"]]
-    marks += [
-        [mark, str(jobs), str(fees), granted, f"{replaced:f}"]
-        for mark, jobs, fees, granted, replaced in costs_of_marks(min_fee)
-    ]
-    attacks = "\n".join(f"- **{attack.name}**: {attack.sentence}." for attack in ATTACKS)
-    return f"{_markdown(rows)}\n\n{attacks}\n\n{_markdown(marks)}\n"
+    return Outcome([(Table(["Attack", *(f"`{grade}`" for _, grade in GRADES_UPWARD)], rows), notes)])
 
 
-def _units(fees: int) -> str:
-    if fees >= COST_MAX:
-        return NEVER
-    return f"{fees / UNIT:.3f}" if fees < UNIT else f"{fees / UNIT:.1f}"
+def cheapest(costs: Iterable[Cost]) -> dict[str, int]:
+    """Return the least fees found of each grade, in minor units."""
+    found = list(costs)
+    return {grade: min(one.fees for one in found if one.grade == grade) for _, grade in GRADES_UPWARD}
 
 
-def _markdown(rows: list[list[str]]) -> str:
-    head, *body = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([head, "|" + "---|" * len(rows[0]), *body])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.forging", description=__doc__)
-    parser.add_argument(
-        "--tries", type=int, default=TRIES, help="spreads of fees tried for each attack and grade"
-    )
-    arguments = parser.parse_args()
-    costs = costs_of_grades(arguments.tries)
-    print(tables(costs, Decimal(Settings.model_fields["mark_min_fee"].default)))
-    for one in sublinear(costs):
-        print(f"A point of score is cheaper in `{one.grade}` than below it: {one.attack.name}.")
-
-
-if __name__ == "__main__":
-    main()
+def _fees(fees: int) -> str:
+    return NEVER if fees >= COST_MAX else units(fees)

@@ -7,11 +7,9 @@ lines, and the search finds the share of all fees that is paid on each line.
 from dataclasses import dataclass
 from datetime import date
 
-from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.values.money import parse_amount
+from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Owner
-from hansa.rooms.reputation.scores.epochs import Funds
-from hansa.rooms.transfers.crossing.writing import FULL_WEIGHT, counted_fee
+from hansa.rooms import reputation, transfers
 from hansa_verify import Signal
 from hansa_verify.reputation import UNIT, day_of
 
@@ -21,10 +19,7 @@ YESTERDAY = 1
 HONEST = 100
 HONEST_FEE = 10_000 * UNIT
 HONEST_PAIRS = ((HONEST, HONEST + 1), (HONEST + 1, HONEST + 2), (HONEST + 2, HONEST))
-
-
 PEER = 200
-PEER_FEES_MAX = parse_amount(Settings.model_fields["peer_counted_fees_max"].default)
 PEER_DAYS = 15
 
 
@@ -45,21 +40,25 @@ class Line:
         return [Signal(kind, TODAY - self.age, payer, payee, fee, self.counts) for kind in kinds]  # type: ignore[arg-type]
 
 
-GRANTS_ARE_FUNDS = Funds({}).pay(payer=Owner(1), payee=Owner(0), amount=UNIT, fee=0)
+GRANTS_ARE_FUNDS = reputation.Funds({}).pay(payer=Owner(1), payee=Owner(0), amount=UNIT, fee=0)
 """Whether an owner without other units than its genesis grant pays for a job that counts."""
 
 
 @dataclass(frozen=True)
 class PeerLine:
-    """Equal payments on `PEER_DAYS` days from `age` days before the epoch back, from an agent of a peer of the highest trust."""
+    """Equal payments on `PEER_DAYS` days from `age` days before the epoch back, from an agent of a peer of the highest trust.
+
+    At most `fees_max` of the fees of a day counts.
+    """
 
     payer: int
     payee: int
     age: int
+    fees_max: Minor
 
     def signals(self, fee: int) -> list[Signal]:
-        """Return the signals of the line if its border fees are `fee` minor units; at most the maximum of a day counts."""
-        counted = counted_fee(fee // PEER_DAYS, FULL_WEIGHT, PEER_FEES_MAX)
+        """Return the signals of the line if its border fees are `fee` minor units."""
+        counted = transfers.counted_fee(fee // PEER_DAYS, transfers.FULL_WEIGHT, self.fees_max)
         days = range(self.age, self.age + PEER_DAYS)
         return [
             Signal("payment", TODAY - age, str(self.payer), str(self.payee), counted, counts=True)
@@ -98,7 +97,7 @@ def _to(payees: range, payers: range, age: int = YESTERDAY) -> tuple[Line, ...]:
 _TARGET, _HELPERS, _RING, _PAIR = range(1), range(1, 4), range(4), range(2)
 _OTHERS = range(HONEST, HONEST + 1)
 
-ATTACKS = (
+LOCAL_ATTACKS = (
     Attack("star", "new agents of the attacker pay the target", _to(_TARGET, _HELPERS)),
     Attack("ring", "the target and three agents of the attacker pay each other, within a day", _among(_RING)),
     Attack("slow ring", "two agents pay each other over half a year", _among(_PAIR, 1, 30, 60, 90, 180)),
@@ -132,9 +131,14 @@ ATTACKS = (
         "agents of a peer that the attacker runs pay the target in units that the peer issued itself",
         tuple(Line(payer, 0, counts=False) for payer in range(PEER, PEER + 3)),
     ),
-    Attack(
+)
+
+
+def attacks_under(peer_fees_max: Minor) -> tuple[Attack, ...]:
+    """Return every attack, where this much of the fees of a peer counts on a day."""
+    returning = Attack(
         "returning peer",
         "an agent of a peer of the highest trust pays the target in units that the attacker sent there before, over half a year",
-        tuple(PeerLine(PEER, 0, age) for age in range(YESTERDAY, 180, PEER_DAYS)),
-    ),
-)
+        tuple(PeerLine(PEER, 0, age, peer_fees_max) for age in range(YESTERDAY, 180, PEER_DAYS)),
+    )
+    return (*LOCAL_ATTACKS, returning)
