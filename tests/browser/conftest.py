@@ -21,7 +21,7 @@ expect.set_options(timeout=PATIENCE_MILLISECONDS)
 # Hinting rounds the width of glyphs, by rules of the machine: without it a page has the same measures everywhere.
 UNHINTED = "--font-render-hinting=none"
 # A route for it would be asked about every request, and would turn the browser's cache off.
-REACHES_NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+REACHES_NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 
 
 @dataclass

@@ -20,6 +20,7 @@ from tests.connections import REDIRECT, pkce
 from tests.hostile import (
     exchange_requests,
     organization_requests,
+    phone_requests,
     pipeline_requests,
     release_requests,
     work_order_requests,
@@ -68,6 +69,10 @@ async def _login(stage: Any) -> FilledForm:
 
 async def _empty(stage: Any) -> FilledForm:
     return FilledForm({"next": ""})
+
+
+async def _passkey() -> FilledForm:
+    return FilledForm({"credential": "{}"})
 
 
 async def _anybodys(stage: Any, **fields: str) -> FilledForm:
@@ -323,10 +328,13 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
             **exchange_requests.FORMS,
             **pipeline_requests.FORMS,
             **release_requests.FORMS,
+            **phone_requests.FORMS,
         }.items()
     },
     "POST /login": _login,
     "POST /logout": _empty,
+    "POST /login/phone": _empty,
+    "POST /login/passkey": lambda _: _passkey(),
     "POST /account/sessions/{session_id:uuid}/end": _keyed,
     "POST /account/sessions/end-all": _keyed,
     "POST /confirm": lambda stage: _keyed(stage, password=PASSWORD),

@@ -23,6 +23,7 @@ from tests.connections import ConnectedClient, register
 from tests.conversations.person import App, person
 from tests.hostile.served import Served, serve
 from tests.organizations import TOKEN
+from tests.phones import Phone, authenticator_of, begin_login
 from tests.properties.scale import by_tier
 from tests.registry import StartRegistry, TestDeveloper, TestRegistry, card_of, text_of
 
@@ -69,6 +70,7 @@ async def test_no_secret_turns_up_in_logs_refusals_metrics_tables_or_the_process
             await be_invited(talk)
             await become_a_developer(talk)
             await get_back_into_an_account(talk)
+            await ask_a_phone(talk)
             await make_an_agent(talk)
             await subscribe(talk)
             await be_admitted(talk)
@@ -282,6 +284,26 @@ async def get_back_into_an_account(talk: Conversation) -> None:
             "mailed token that sets a password": link_in(links[-1]),
         }
     )
+
+
+async def ask_a_phone(talk: Conversation) -> None:
+    """Somebody's phone is enrolled, and refuses a login with a passkey of another phone."""
+    someone = await person(talk.registry, "forgetful-phone@example.org")
+    await mark_verified(talk.registry)
+    await someone.log_in()
+    asked = await talk.say("POST", "/auth/phone/devices/options", json={}, headers=someone.headers)
+    authenticator = authenticator_of(talk.registry)
+    body = {"name": "Phone", "credential": authenticator.create(asked["publicKey"])}
+    made = await talk.http.post("/api/v1/auth/phone/devices", json=body, headers=someone.headers)
+    token = made.headers["set-cookie"].partition(";")[0].partition("=")[2]
+    phone = Phone(talk.registry, made.json()["id"], token, authenticator)
+    await begin_login(someone)
+    (login,) = (await talk.http.get("/api/v1/auth/phone/sessions", headers=phone.headers)).json()
+    wrong = {"number": "00", "assertion": authenticator_of(talk.registry).get(login["challenge"])}
+    path = f"/auth/phone/sessions/{login['id']}/approve"
+    await talk.say("POST", path, json=wrong, headers=phone.headers)
+    await talk.say("GET", "/auth/profile", headers=phone.headers)
+    talk.keep(**{"token of a phone": token})
 
 
 async def links_to_set_a_password(registry: TestRegistry) -> list[EmailMessage]:

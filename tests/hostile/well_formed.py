@@ -31,6 +31,7 @@ from tests.hostile import (
     federation_requests,
     governance_requests,
     organization_requests,
+    phone_requests,
     pipeline_requests,
     release_requests,
     work_order_requests,
@@ -664,6 +665,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **governance_requests.MADE_ANEW,
     **organization_requests.MADE_ANEW,
     **pipeline_requests.MADE_ANEW,
+    **phone_requests.MADE_ANEW,
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "/jurisdiction/contracts/{contract_id}": _proved_contract,
     "{authorization_id:uuid}": _authorization_to_withdraw,
@@ -1410,6 +1412,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
             pipeline_requests.BODIES,
             governance_requests.BODIES,
             exchange_requests.BODIES,
+            phone_requests.BODIES,
         )
         for operation, make in bodies.items()
     },

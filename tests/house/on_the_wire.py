@@ -78,6 +78,7 @@ _.ask_above
 _.asked
 _.asked_at
 _.asks
+_.assertion
 _.assertion_method
 _.asset
 _.at
@@ -666,6 +667,7 @@ _.no_interface_url
 _.no_redelegate
 _.nodes
 _.nonce
+_.not_me
 _.note
 _.notified_at
 _.notional
@@ -793,6 +795,7 @@ _.provider_bond_min
 _.provider_did
 _.provider_jobs_min
 _.provider_registry
+_.public_key
 _.public_key_jwk
 _.publishedAt
 _.pull_failures
@@ -1176,6 +1179,7 @@ _.url
 _.use
 _.use_id
 _.used_at
+_.user_agent
 _.username
 _.uses
 _.uses_remaining

@@ -30,7 +30,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.storage.migrate import migrations_directory
 from hansa.foundation.plumbing.web import caller, peer_caller
-from hansa.rooms import federation
+from hansa.rooms import federation, people
 
 ROOMS = Path(assembly.__file__).parents[1] / "rooms"
 CALLERS = {
@@ -42,6 +42,7 @@ CALLERS = {
     caller.compared_agent_caller: "agent",
     caller.password_setter_caller: "a person who may set a new password, once",
     caller.internal_caller: "a service, or an admitted registry",
+    people.phone_caller: "a phone of a developer, by its cookie",
     caller.observer: "an observer: the machine itself, or a holder of METRICS_TOKEN or of the internal key",
     caller.anyone_or_observer: "anyone; an observer sees more",
     caller.developer_or_agent_caller: "developer or agent",

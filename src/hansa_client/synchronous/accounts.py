@@ -51,6 +51,8 @@ class Accounts:
     def login(self, email: str, password: str, *, code: str | None = None) -> DeveloperTokens:
         """Log in; `code` is one of the two-factor app or a backup code.
 
+        An account whose logins are approved on a phone needs a code here, or an API key (401 `PUSH_APPROVAL_REQUIRED`).
+
         Raises: SecondFactorNeeded, Unauthorized.
         """
         form = {"username": email, "password": password, "grant_type": "password", "totp_code": code}

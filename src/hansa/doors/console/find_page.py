@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from hansa.doors.console.access import see_other
-from hansa.doors.console.access.cookies import SESSION, cookie_of
+from hansa.doors.console.access.cookies import SESSION
 from hansa.doors.console.access.pages import FORM_HEADERS
 from hansa.doors.console.agent_page import path_of
 from hansa.doors.console.event_lines import events_address
@@ -25,6 +25,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web.caller import Developer, Public
+from hansa.foundation.plumbing.web.cookies import cookie_of
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import every_refusal

@@ -1,9 +1,10 @@
 """Log in, with a second factor where it is on, and log out. Every login has a new session token."""
 
+import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import Field
 
 from hansa.doors.console.access import OpenForm, SentForm, see_other
@@ -11,21 +12,19 @@ from hansa.doors.console.access.cookies import (
     PARTIAL_LOGIN,
     PARTIAL_LOGIN_SECONDS,
     SESSION,
-    cookie_of,
-    drop_cookie,
     drop_session,
-    may_log_in,
-    set_cookie,
     set_session,
 )
 from hansa.doors.console.access.errors import ConsoleNeedsHttps
 from hansa.doors.console.access.forms import RESUME_FIELD
 from hansa.doors.console.access.pages import form_page, own_path
 from hansa.doors.console.access.resume import sealed_form
+from hansa.doors.console.account.phones import credential_of
 from hansa.foundation.plumbing.keys.seal import Seal
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.cookies import cookie_of, drop_cookie, may_log_in, set_cookie
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.errors import Refused
@@ -81,10 +80,54 @@ async def log_in(
     except Refused as refusal:
         return _login_page(request, form.refused(refusal), status=refusal.status, refusal=refusal)
     if isinstance(opened, people.PartialLogin):
-        answer: Response = _code_page(request, form)
+        answer: Response = await _second_page(request, db, settings, form, opened.partial_token)
         set_cookie(answer, settings, PARTIAL_LOGIN, opened.partial_token, PARTIAL_LOGIN_SECONDS)
         return answer
     return await _logged_in(request, db, seal, settings, form, opened=opened)
+
+
+@router.get("/login/phone/state", dependencies=[Depends(within_read_limit)])
+async def read_phone_state(_: Public, request: Request, db: Db, settings: Config) -> Response:
+    """The status of the login of this browser that phones were asked about, for the script of its page."""
+    token = cookie_of(request, settings, PARTIAL_LOGIN) or ""
+    state = await db.query(lambda tx: people.state_of_phone_login(tx, token))
+    return JSONResponse({"state": state}, headers={"Cache-Control": "no-store"})
+
+
+@router.post("/login/phone", dependencies=[Depends(limited(people.CODES_PER_ADDRESS))])
+async def finish_after_approval(
+    _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Finish a login that a phone approved; otherwise show how it stands."""
+    partial_token = cookie_of(request, settings, PARTIAL_LOGIN) or ""
+    opened = await people.finish_login_by_phone(
+        db, partial_token=partial_token, client=people.Client.of(request)
+    )
+    if opened is None:
+        return await _second_page(request, db, settings, form, partial_token)
+    return await _finished(request, db, seal, settings, form, opened=opened)
+
+
+@router.post("/login/passkey", dependencies=[Depends(limited(people.CODES_PER_ADDRESS))])
+async def finish_with_passkey(
+    _: Public, request: Request, form: OpenForm, *, db: Db, settings: Config, seal: Sealing
+) -> Response:
+    """Finish a login with a passkey of this browser."""
+    partial_token = cookie_of(request, settings, PARTIAL_LOGIN) or ""
+    try:
+        assertion = credential_of(form)
+        opened = await people.finish_login_by_passkey(
+            db,
+            settings,
+            partial_token=partial_token,
+            assertion=assertion,
+            client=people.Client.of(request),
+        )
+    except Refused as refusal:
+        return await _second_page(
+            request, db, settings, form.refused(refusal), partial_token, status=refusal.status
+        )
+    return await _finished(request, db, seal, settings, form, opened=opened)
 
 
 @router.post("/login/code", dependencies=[Depends(limited(people.CODES_PER_ADDRESS))])
@@ -99,10 +142,10 @@ async def finish_login(
             db, seal, partial_token=partial_token, code=fields.code, client=people.Client.of(request)
         )
     except Refused as refusal:
-        return _code_page(request, form.refused(refusal), status=refusal.status)
-    answer = await _logged_in(request, db, seal, settings, form, opened=opened)
-    drop_cookie(answer, settings, PARTIAL_LOGIN)
-    return answer
+        return await _second_page(
+            request, db, settings, form.refused(refusal), partial_token, status=refusal.status
+        )
+    return await _finished(request, db, seal, settings, form, opened=opened)
 
 
 @router.post("/logout")
@@ -141,6 +184,20 @@ async def _logged_in(
     return answer
 
 
+async def _finished(
+    request: Request,
+    db: Db,
+    seal: Seal,
+    settings: Settings,
+    form: SentForm,
+    *,
+    opened: people.OpenBrowserSession,
+) -> Response:
+    answer = await _logged_in(request, db, seal, settings, form, opened=opened)
+    drop_cookie(answer, settings, PARTIAL_LOGIN)
+    return answer
+
+
 def _login_page(
     request: Request,
     form: SentForm,
@@ -161,12 +218,23 @@ def _login_page(
     )
 
 
-def _code_page(request: Request, form: SentForm, *, status: int = 200) -> HTMLResponse:
+async def _second_page(
+    request: Request, db: Db, settings: Settings, form: SentForm, partial_token: str, *, status: int = 200
+) -> HTMLResponse:
+    """The page of the second factor: a code, or the number for the phone where the account has one."""
+    offers = await db.transaction(lambda tx: people.second_step_of(tx, settings, partial_token))
+    if offers is None and not form.message:
+        gone = people.PartialTokenRefused()
+        form, status = form.refused(gone), gone.status
+    has_phones = offers is not None and bool(offers.phone or offers.passkey or not offers.asks_code)
     return form_page(
         request,
-        "login-code.html",
+        "login-phone.html" if has_phones else "login-code.html",
         form,
         status=status,
+        offers=offers,
+        passkey_options=json.dumps(offers.passkey) if offers and offers.passkey else "",
+        phone_address=f"{settings.base_url}/phone",
         resume=form.value(RESUME_FIELD),
         next=form.value("next"),
     )

@@ -88,7 +88,10 @@ PERSON = (
         "You",
         (
             Link(
-                "/account/security", "Security", "proof", below=("/account/sessions", "/account/two-factor")
+                "/account/security",
+                "Security",
+                "proof",
+                below=("/account/sessions", "/account/two-factor", "/account/phones"),
             ),
             Link("/account/deletion", "Delete account", "leave"),
         ),

@@ -18,6 +18,7 @@ KINDS = {
     "hac_": "authorization_code",
     "hbs_": "browser_session",
     "hfl_v1_": "licence_key",
+    "hpd_": "phone",
     "hpt_": "login_token",
     "hrt_": "refresh_token",
     "hsk_": "client_secret",

@@ -19,6 +19,8 @@ from .browser_sessions import (
     check_browser_session,
     confirm_password,
     finish_browser_login,
+    finish_login_by_passkey,
+    finish_login_by_phone,
     log_in_browser,
 )
 from .calls import CALLS, Call, calls_of, write_calls
@@ -35,7 +37,7 @@ from .errors import (
     WrongPassword,
 )
 from .invites import InviteInfo, InvitesIn, MadeInviteOut, list_invites, make_invites, revoke_invite
-from .login import PartialLogin
+from .login import PartialLogin, SecondStep, second_step_of
 from .mails import NOTICE_DAYS, notify
 from .oauth import (
     GRANTS_MAX,
@@ -69,6 +71,23 @@ from .oauth import (
 from .oauth import shown as connections_view
 from .oauth.schemas import ConnectionOut
 from .passwords import prove_password
+from .phones import (
+    Device,
+    LoginSessionRequired,
+    PasskeyRefused,
+    PasskeysUnavailable,
+    PhoneLogin,
+    PhoneUnknown,
+    has_passkeys,
+    passkey_id_of,
+)
+from .phones import begin_enrolment as begin_phone_enrolment
+from .phones import enrol as enrol_phone
+from .phones import list_devices as phones_of
+from .phones import remove_device as remove_phone
+from .phones import state_of as state_of_phone_login
+from .phones.routes import ANSWERS_PER_ADDRESS, phone_caller, phone_of, set_phone_cookie
+from .phones.schemas import PhoneName, PresenceIn
 from .profile import accept_terms, address_of, must_accept_terms, own_profile
 from .recovery import (
     FORGOTTEN_PER_ADDRESS,
@@ -93,6 +112,7 @@ from .register import admit as admit_registration
 from .register import register
 from .routes import CODES_PER_ADDRESS, LOGINS_PER_ADDRESS, REGISTRATIONS
 from .schemas import AcceptTermsIn, Email, ProfileOut, RegistrationIn
+from .second_factors import recover as recover_second_factor
 from .sessions import Client, end_all, end_one_if_open, open_ones
 from .store import REGISTERED_AT, TERMS_ACCEPTED, Administrator, addresses_of, names_of
 from .two_factor import (
@@ -107,10 +127,10 @@ from .two_factor import (
     turn_off,
     turn_on,
 )
-from .two_factor import recover as recover_second_factor
 from .verify_email import verify_email as verify_address
 
 __all__ = [
+    "ANSWERS_PER_ADDRESS",
     "CALLS",
     "CODES_PER_ADDRESS",
     "FORGOTTEN_PER_ADDRESS",
@@ -142,6 +162,7 @@ __all__ = [
     "ConsentRefused",
     "Decision",
     "DeletionOut",
+    "Device",
     "DisableIn",
     "Email",
     "EmailUnverified",
@@ -151,11 +172,18 @@ __all__ = [
     "InvitesIn",
     "LedBack",
     "Limits",
+    "LoginSessionRequired",
     "MadeInviteOut",
     "MadeKeyOut",
     "OpenBrowserSession",
     "PartialLogin",
     "PartialTokenRefused",
+    "PasskeyRefused",
+    "PasskeysUnavailable",
+    "PhoneLogin",
+    "PhoneName",
+    "PhoneUnknown",
+    "PresenceIn",
     "ProfileOut",
     "RaiseNeedsPassword",
     "RecoverIn",
@@ -163,6 +191,7 @@ __all__ = [
     "RecoveryRefused",
     "RegistrationIn",
     "RenewKeysIn",
+    "SecondStep",
     "SetPasswordIn",
     "SetupOut",
     "TooManyPasswords",
@@ -176,6 +205,7 @@ __all__ = [
     "admit_administrator",
     "admit_recovery",
     "admit_registration",
+    "begin_phone_enrolment",
     "begin_setup",
     "calls_of",
     "cancel_deletion",
@@ -193,12 +223,16 @@ __all__ = [
     "end_all",
     "end_connection",
     "end_one_if_open",
+    "enrol_phone",
     "find_developers",
     "finish_browser_login",
+    "finish_login_by_passkey",
+    "finish_login_by_phone",
     "forget_password",
     "grant_access",
     "has_administrator",
     "has_grant_ended",
+    "has_passkeys",
     "is_account_closed",
     "list_administrators",
     "list_invites",
@@ -215,6 +249,10 @@ __all__ = [
     "open_ones",
     "open_request",
     "own_profile",
+    "passkey_id_of",
+    "phone_caller",
+    "phone_of",
+    "phones_of",
     "prove_password",
     "qr_svg",
     "read_audit_log",
@@ -228,6 +266,7 @@ __all__ = [
     "refused_address",
     "register",
     "remove_administrator",
+    "remove_phone",
     "renew_keys",
     "request_deletion",
     "reset_password",
@@ -236,9 +275,12 @@ __all__ = [
     "revoke_invite",
     "revoke_key",
     "seal_request",
+    "second_step_of",
     "set_areas",
     "set_forgotten_password",
+    "set_phone_cookie",
     "skeleton",
+    "state_of_phone_login",
     "take_code",
     "turn_off",
     "turn_on",

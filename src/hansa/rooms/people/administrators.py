@@ -18,7 +18,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.invalid_member import without_type
 from hansa.foundation.values.errors import MemberInvalid
 
-from . import administrator_store, passwords, recovery, register, rules, sessions, store, two_factor
+from . import administrator_store, passwords, recovery, register, rules, second_factors, sessions, store
 from .administrator_store import LockedAdministrator
 from .errors import AdministratorUnknown, LastAdministrator
 from .schemas import RegistrationIn
@@ -82,9 +82,12 @@ async def reset_password(tx: Tx, seal: Seal, email: str, new_hash: str) -> int:
 
 
 async def reset_second_factor(tx: Tx, seal: Seal, email: str) -> int:
-    """Turn two-factor login of an administrator off; returns the developer's id. Raises: AdministratorUnknown, TwoFactorOff."""
+    """Turn two-factor login of an administrator off and remove its phones; returns the developer's id.
+
+    Raises: AdministratorUnknown, TwoFactorOff.
+    """
     account = await _lock_administrator(tx, email)
-    await two_factor.turn_off_without_code(tx, seal, account.id)
+    await second_factors.turn_off(tx, seal, account.id)
     await sessions.end_all(tx, account.id)
     return account.id
 

@@ -20,6 +20,7 @@ from .oauth import (
     end_past_grants,
     oauth_router,
 )
+from .phones.routes import router as phones_router
 from .recovery import FORGOTTEN_PASSWORDS, check_password_setter
 from .routes import router
 from .two_factor import SEALED_SEEDS
@@ -28,6 +29,7 @@ ROOM = Room(
     name="people",
     routes=(
         Routes(300, router),
+        Routes(350, phones_router),
         Routes(400, api_keys_router),
         Routes(500, audit_log_router),
         Routes(600, deletion_router),

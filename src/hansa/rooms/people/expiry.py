@@ -2,7 +2,7 @@
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import calls, oauth, recovery, store
+from . import calls, oauth, phones, recovery, store
 
 # The last developer token of a session lives a day at most beyond its last refresh token's seven.
 SESSION_IDLE_DAYS = 9
@@ -16,3 +16,4 @@ async def forget_ended(tx: Tx) -> None:
     await recovery.forget_ended(tx)
     await calls.forget_older(tx, CALL_DAYS)
     await oauth.forget_ended(tx)
+    await phones.forget_ended(tx)

@@ -55,15 +55,64 @@ If it was not you, set a new password at once: ask for a link by "forgotten pass
     return _notice(to, "Your password was changed", text)
 
 
-def two_factor_ended(*, to: str, name: str) -> OutgoingMail:
-    """Sent when one factor is enough again."""
+def app_ended(*, to: str, name: str) -> OutgoingMail:
+    """Sent when no code of an app is asked for any more."""
     text = f"""Hello {name},
 
-two-factor login of your account here was turned off: the password alone is enough again.
+two-factor login with an authenticator app was turned off for your account here.
 
 If it was not you, change your password at once and turn it on again.
 """
     return _notice(to, "Two-factor login was turned off", text)
+
+
+def two_factor_ended(*, to: str, name: str) -> OutgoingMail:
+    """Sent when one factor is enough again."""
+    text = f"""Hello {name},
+
+two-factor login of your account here was turned off: the password alone is enough again, and no phone approves logins.
+
+If it was not you, change your password at once and turn it on again.
+"""
+    return _notice(to, "Two-factor login was turned off", text)
+
+
+def phone_added(phone: str) -> Callable[..., OutgoingMail]:
+    """Sent when a phone may approve logins."""
+
+    def notice(*, to: str, name: str) -> OutgoingMail:
+        text = f"""Hello {name},
+
+the phone "{phone}" was added to your account here. It approves logins from now on.
+
+If it was not you, change your password at once and remove the phone at /account/phones.
+"""
+        return _notice(to, "A phone was added to your account", text)
+
+    return notice
+
+
+def phone_removed(*, to: str, name: str) -> OutgoingMail:
+    """Sent when a phone approves logins no more."""
+    text = f"""Hello {name},
+
+a phone was removed from your account here. It approves no logins any more.
+
+If it was not you, change your password at once and look at your phones at /account/phones.
+"""
+    return _notice(to, "A phone was removed from your account", text)
+
+
+def phone_logins_paused(*, to: str, name: str) -> OutgoingMail:
+    """Sent when phones are asked nothing for an hour."""
+    text = f"""Hello {name},
+
+two logins to your account here gave the right password and were then refused on your phone. Your phones are asked about no
+login for an hour.
+
+If it was not you who logged in, somebody else has your password: change it at once.
+"""
+    return _notice(to, "Logins by phone are paused", text)
 
 
 def recovery_key_used(*, to: str, name: str) -> OutgoingMail:

@@ -6,7 +6,7 @@ It is good for five minutes, for one login, and for five tries.
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.secrets import fingerprint, new_hex
 
-from . import store
+from . import phones, store
 
 LIFETIME_SECONDS = 300
 TRIES_MAX = 5
@@ -26,6 +26,14 @@ async def count_try(tx: Tx, partial_token: str) -> int | None:
     return await store.try_partial_token(tx, token_hash, TRIES_MAX)
 
 
+async def hold(tx: Tx, partial_token: str) -> int | None:
+    """The developer whose token this is, locked without a try; None when it is good no more."""
+    token_hash = fingerprint(partial_token)
+    await store.hold_owner_of_partial_token(tx, token_hash)
+    return await store.lock_partial_token(tx, token_hash, TRIES_MAX)
+
+
 async def burn(tx: Tx, partial_token: str) -> None:
     """The token has completed its login."""
     await store.burn_partial_token(tx, fingerprint(partial_token))
+    await phones.cancel_login(tx, partial_token)

@@ -9,14 +9,31 @@ from hansa.foundation.plumbing.keys.tokens import TokenIssuer
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, Tokens
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.web.caller import CurrentDeveloper, Developer, Public, developer_holding
+from hansa.foundation.plumbing.web.caller import (
+    CREDENTIAL_OPTIONAL,
+    CurrentDeveloper,
+    Developer,
+    MaybeDeveloper,
+    Public,
+    developer_holding,
+)
 from hansa.foundation.plumbing.web.lazy_routes import include
 from hansa.foundation.plumbing.web.limits import Limit, limited, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
 
-from . import login, partial_login, profile, recovery, register, sessions, two_factor, verify_email
+from . import (
+    login,
+    partial_login,
+    profile,
+    recovery,
+    register,
+    second_factors,
+    sessions,
+    two_factor,
+    verify_email,
+)
 from .errors import (
     AgeNotConfirmed,
     DisplayNameTaken,
@@ -25,6 +42,7 @@ from .errors import (
     InviteCodeMissing,
     PartialTokenRefused,
     PasswordRefused,
+    RecoveryRefused,
     RefreshTokenRefused,
     SessionUnknown,
     TermsNotAccepted,
@@ -34,6 +52,7 @@ from .errors import (
     WrongCredentials,
 )
 from .invites import InviteCodeUnknown
+from .phones import PushApprovalRequired
 from .schemas import (
     SECRET_MAX_CHARACTERS,
     AcceptTermsIn,
@@ -113,7 +132,13 @@ async def registration_config(config: Config, _: Public) -> RegistrationConfigOu
     "/login",
     dependencies=[Depends(limited(LOGINS_PER_ADDRESS))],
     responses=problems(
-        WrongCredentials, EmailUnverified, Invalid, BodyInvalid, TooManyRequests, TooManyPasswords
+        WrongCredentials,
+        PushApprovalRequired,
+        EmailUnverified,
+        Invalid,
+        BodyInvalid,
+        TooManyRequests,
+        TooManyPasswords,
     ),
 )
 async def log_in(
@@ -126,7 +151,10 @@ async def log_in(
     seal: Sealing,
     _: Public,
 ) -> LoginOut:
-    """Log in with e-mail address and password; two-factor login needs a code, here or in a second step."""
+    """Log in with e-mail address and password; two-factor login needs a code, here or in a second step.
+
+    An account whose logins are approved on a phone needs a code here; without one its password is refused. Programs use an API key.
+    """
     account = await login.admit(db, seal, config, username=form.username, password=form.password)
     opening = sessions.opening_for(sessions.Client.of(request))
     opened = await db.transaction(lambda tx: login.log_in(tx, seal, account, form.totp_code, opening))
@@ -165,6 +193,25 @@ async def finish_login(
     if opened is None:
         raise PartialTokenRefused
     return _logged_in(opened, tokens, config)
+
+
+@router.post(
+    "/2fa/recover",
+    dependencies=[Depends(limited(recovery.RECOVERIES_PER_ADDRESS))],
+    responses=problems(
+        Unauthorized, RecoveryRefused, two_factor.TwoFactorOff, Invalid, BodyInvalid, TooManyRequests
+    ),
+    openapi_extra=CREDENTIAL_OPTIONAL,
+)
+async def recover_without_code(
+    body: two_factor.RecoverIn, developer: MaybeDeveloper, db: Db, seal: Sealing
+) -> MessageOut:
+    """Turn two-factor login off and remove all phones with a recovery key, when logged in or with the partial token of a login."""
+    if not await db.transaction(
+        lambda tx: second_factors.recover(tx, seal, developer, body.partial_token, body.recovery_key)
+    ):
+        raise RecoveryRefused
+    return MessageOut(message="Two-factor login is off; log in with your password.")
 
 
 @router.post(

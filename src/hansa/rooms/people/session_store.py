@@ -8,6 +8,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
 
+from . import phones
 from .store import DEVELOPER_COLUMNS, developer_of
 
 _OF_OPEN_SESSION = f"""
@@ -56,6 +57,7 @@ async def end_sessions(tx: Tx, developer_id: int) -> None:
         developer_id,
     )
     await tx.execute("DELETE FROM people_partial_token WHERE developer_id = $1", developer_id)
+    await phones.cancel_logins(tx, developer_id)
 
 
 async def end_session(tx: Tx, developer_id: int, session_id: UUID) -> bool:

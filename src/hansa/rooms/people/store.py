@@ -24,11 +24,13 @@ plumbing_is_barred_author(d.id) AS is_suspended
 
 
 def second_factor_columns(credential: str) -> str:
-    """Two-factor login of a developer `d`, and the moment of the code behind a credential (alias), while its app is on."""
+    """Authenticator app of a developer `d`, and the moment of the code or approval behind a credential (alias), while app or phone is there."""
     return f"""
 EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor,
 CASE WHEN EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id
-  AND f.enabled_at <= {credential}.second_factor_at) THEN {credential}.second_factor_at END AS second_factor_at
+  AND f.enabled_at <= {credential}.second_factor_at)
+  OR EXISTS (SELECT 1 FROM people_phone_device f WHERE f.developer_id = d.id AND f.created_at <= {credential}.second_factor_at)
+  THEN {credential}.second_factor_at END AS second_factor_at
 """  # noqa: S608
 
 
@@ -304,6 +306,17 @@ async def try_partial_token(tx: Tx, token_hash: bytes, tries_max: int) -> int | 
     return developer_id
 
 
+async def lock_partial_token(tx: Tx, token_hash: bytes, tries_max: int) -> int | None:
+    """The developer whose token this is, which stays until the transaction ends; None when it is good no more."""
+    developer_id: int | None = await tx.fetchval(
+        "SELECT developer_id FROM people_partial_token"
+        " WHERE token_hash = $1 AND expires_at > clock_timestamp() AND tries < $2 FOR UPDATE",
+        token_hash,
+        tries_max,
+    )
+    return developer_id
+
+
 async def burn_partial_token(tx: Tx, token_hash: bytes) -> None:
     await tx.execute("DELETE FROM people_partial_token WHERE token_hash = $1", token_hash)
 
@@ -333,7 +346,7 @@ async def administrators(tx: Tx) -> list[Administrator]:
     rows = await tx.fetch(
         "SELECT d.id, d.name, d.email, d.areas, plumbing_is_barred_author(d.id) AS is_suspended,"
         " EXISTS (SELECT 1 FROM people_second_factor f WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)"
-        " AS has_second_factor FROM people_developer d WHERE d.areas <> '{}' AND d.closed_at IS NULL ORDER BY d.id"
+        " OR EXISTS (SELECT 1 FROM people_phone_device f WHERE f.developer_id = d.id) AS has_second_factor FROM people_developer d WHERE d.areas <> '{}' AND d.closed_at IS NULL ORDER BY d.id"
     )
     return [Administrator(**row) for row in rows]
 

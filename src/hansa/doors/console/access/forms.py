@@ -30,6 +30,7 @@ SECRET_FIELDS = frozenset(
         "payment_token",
         "invitation_token",
         "totp_code",
+        "credential",
     }
 )
 FIELDS_MAX = 1000

@@ -28,11 +28,12 @@ from hansa.foundation.plumbing.process.runtime import runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.web.caller import AdminNeeds2fa, AreaMissing, AreasWithheld, Developer
+from hansa.foundation.plumbing.web.cookies import cookie_of
 from hansa.foundation.plumbing.web.uploads import read_upload
 from hansa.foundation.values.areas import ADMIN_AREAS
 from hansa.rooms import organizations, people
 
-from .cookies import SESSION, cookie_of
+from .cookies import SESSION
 from .errors import CrossSiteForm, FormExpired
 from .forms import KEY_FIELD, SentForm, read_form
 from .pages import account_page, form_page, see_other

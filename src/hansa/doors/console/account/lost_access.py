@@ -13,10 +13,11 @@ from hansa.doors.console.access import (
     see_other,
     try_once,
 )
-from hansa.doors.console.access.cookies import PARTIAL_LOGIN, cookie_of, drop_cookie
+from hansa.doors.console.access.cookies import PARTIAL_LOGIN
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, Tokens, runtime_of
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.cookies import cookie_of, drop_cookie
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import limited, within_read_limit
 from hansa.foundation.values.errors import Refused, Unauthorized

@@ -10,11 +10,12 @@ import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from hansa.doors.console.access.cookies import SESSION, cookie_of
+from hansa.doors.console.access.cookies import SESSION
 from hansa.doors.console.access.pages import form_page
 from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import SPENT_UNDER_GRANTS, Public, SpentUnderGrants
+from hansa.foundation.plumbing.web.cookies import cookie_of
 from hansa.foundation.plumbing.web.lazy_routes import LazyRoute
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.rooms import people

@@ -24,6 +24,7 @@ from hansa.doors.http.api.example_bodies import (
 )
 from hansa.doors.http.api.example_federation import BRIDGES, FEDERATION, PEERS, SWAPS
 from hansa.doors.http.api.example_identifiers import IDENTIFIERS
+from hansa.doors.http.api.example_passkeys import PASSKEYS
 
 VALUES: dict[str, Any] = {
     **BODIES,
@@ -32,6 +33,8 @@ VALUES: dict[str, Any] = {
     **PEERS,
     **SWAPS,
     **IDENTIFIERS,
+    # Phones and their passkeys.
+    **PASSKEYS,
     # Logs of agents.
     "log_metadata": {"port": 8080},
     "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",

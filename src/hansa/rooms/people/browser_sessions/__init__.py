@@ -11,6 +11,8 @@ from .opening import (
     check_browser_session,
     confirm_password,
     finish_browser_login,
+    finish_login_by_passkey,
+    finish_login_by_phone,
     log_in_browser,
 )
 
@@ -20,5 +22,7 @@ __all__ = [
     "check_browser_session",
     "confirm_password",
     "finish_browser_login",
+    "finish_login_by_passkey",
+    "finish_login_by_phone",
     "log_in_browser",
 ]

@@ -6,6 +6,7 @@ Check of the token of a browser session: its developer, and its end.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -19,6 +20,7 @@ from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms.people import login
 from hansa.rooms.people.errors import PartialTokenRefused, WrongPassword
 from hansa.rooms.people.passwords import prove_password
+from hansa.rooms.people.phones import PasskeyRefused
 from hansa.rooms.people.sessions import Client
 
 from . import store
@@ -44,13 +46,15 @@ async def log_in_browser(
     password: str,
     client: Client,
 ) -> OpenBrowserSession | login.PartialLogin:
-    """Open a session, or the half of a login that waits for a code.
+    """Open a session, or the half of a login that waits for a code or for a phone, which is asked.
 
     Raises: WrongCredentials, EmailUnverified, TooManyRequests, TooManyPasswords, CodesPaused.
     """
     account = await login.admit(database, seal, settings, username=email, password=password)
     opening = _opening_for(client)
-    opened = await database.transaction(lambda tx: login.log_in(tx, seal, account, None, opening))
+    opened = await database.transaction(
+        lambda tx: login.log_in(tx, seal, account, None, opening, browser=client)
+    )
     assert opened is not None
     return opened
 
@@ -63,6 +67,32 @@ async def finish_browser_login(
     opened = await database.transaction(lambda tx: login.complete(tx, seal, partial_token, code, opening))
     if opened is None:
         raise PartialTokenRefused
+    return opened
+
+
+async def finish_login_by_phone(
+    database: Database, *, partial_token: str, client: Client
+) -> OpenBrowserSession | None:
+    """Open the session of a login that a phone approved; None while none has."""
+    opening = _opening_for(client)
+    return await database.transaction(lambda tx: login.complete_by_phone(tx, partial_token, opening))
+
+
+async def finish_login_by_passkey(
+    database: Database,
+    settings: Settings,
+    *,
+    partial_token: str,
+    assertion: dict[str, Any],
+    client: Client,
+) -> OpenBrowserSession:
+    """Open the session of a login in a browser with a passkey of the account. Raises: PasskeyRefused, PasskeysUnavailable."""
+    opening = _opening_for(client)
+    opened = await database.transaction(
+        lambda tx: login.complete_by_passkey(tx, settings, partial_token, assertion, opening)
+    )
+    if opened is None:
+        raise PasskeyRefused
     return opened
 
 

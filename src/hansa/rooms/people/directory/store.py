@@ -7,7 +7,8 @@ from .records import FoundDeveloper
 _COLUMNS = """
 SELECT d.id, d.name, CASE WHEN d.closed_at IS NULL THEN d.email ELSE '' END AS email, d.is_verified, d.areas,
   d.created_at, d.closed_at, EXISTS (SELECT FROM people_second_factor f
-    WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL) AS has_second_factor
+    WHERE f.developer_id = d.id AND f.enabled_at IS NOT NULL)
+  OR EXISTS (SELECT FROM people_phone_device f WHERE f.developer_id = d.id) AS has_second_factor
 FROM people_developer d
 """
 

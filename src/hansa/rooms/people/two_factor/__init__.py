@@ -1,17 +1,16 @@
 """Two-factor login: an authenticator app, and backup codes for when it is not at hand."""
 
-from .errors import CodesPaused, CodeWrong
+from .errors import CodesPaused, CodeWrong, TwoFactorOff
 from .routes import router
 from .schemas import DisableIn, RecoverIn, SetupOut, VerifyIn
 from .setup import (
     SEALED_SEEDS,
     begin_setup,
+    forget_app,
     is_on,
     qr_svg,
-    recover,
     take_code,
     turn_off,
-    turn_off_without_code,
     turn_on,
 )
 
@@ -22,14 +21,14 @@ __all__ = [
     "DisableIn",
     "RecoverIn",
     "SetupOut",
+    "TwoFactorOff",
     "VerifyIn",
     "begin_setup",
+    "forget_app",
     "is_on",
     "qr_svg",
-    "recover",
     "router",
     "take_code",
     "turn_off",
-    "turn_off_without_code",
     "turn_on",
 ]

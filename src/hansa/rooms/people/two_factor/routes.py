@@ -1,22 +1,19 @@
 """HTTP doors of two-factor management."""
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
 from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
-from hansa.foundation.plumbing.web.caller import CREDENTIAL_OPTIONAL, CurrentDeveloper, MaybeDeveloper
-from hansa.foundation.plumbing.web.limits import Limit, limited
+from hansa.foundation.plumbing.web.caller import CurrentDeveloper
 from hansa.foundation.plumbing.web.problem_docs import problems
-from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
-from hansa.rooms.people.errors import RecoveryRefused, TooManyPasswords, WrongPassword
+from hansa.foundation.values.errors import Invalid, Unauthorized
+from hansa.rooms.people.errors import TooManyPasswords, WrongPassword
 from hansa.rooms.people.passwords import prove_password
 from hansa.rooms.people.schemas import MessageOut
 
 from .errors import CodesPaused, CodeWrong, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
-from .schemas import BackupCodesOut, DisableIn, RecoverIn, SetupOut, VerifyIn
-from .setup import begin_setup, recover, turn_off, turn_on
-
-RECOVERIES_PER_ADDRESS = Limit("recovery", 10)
+from .schemas import BackupCodesOut, DisableIn, SetupOut, VerifyIn
+from .setup import begin_setup, turn_off, turn_on
 
 router = APIRouter(prefix="/2fa", route_class=GuardedRoute)
 
@@ -54,20 +51,3 @@ async def disable(body: DisableIn, developer: CurrentDeveloper, db: Db, seal: Se
     if not await db.transaction(lambda tx: turn_off(tx, seal, developer, body.code)):
         raise CodeWrong
     return MessageOut(message="Two-factor login is off.")
-
-
-@router.post(
-    "/recover",
-    dependencies=[Depends(limited(RECOVERIES_PER_ADDRESS))],
-    responses=problems(Unauthorized, RecoveryRefused, TwoFactorOff, Invalid, BodyInvalid, TooManyRequests),
-    openapi_extra=CREDENTIAL_OPTIONAL,
-)
-async def recover_without_code(
-    body: RecoverIn, developer: MaybeDeveloper, db: Db, seal: Sealing
-) -> MessageOut:
-    """Turn two-factor login off with a recovery key, when logged in or with the partial token of a login."""
-    if not await db.transaction(
-        lambda tx: recover(tx, seal, developer, body.partial_token, body.recovery_key)
-    ):
-        raise RecoveryRefused
-    return MessageOut(message="Two-factor login is off; log in with your password.")

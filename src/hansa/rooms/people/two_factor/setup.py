@@ -1,4 +1,4 @@
-"""Turn two-factor login on and off, the latter also with a recovery key when the app and its backup codes are gone.
+"""Turn two-factor login on and off.
 
 Set up twice before the first code, the later seed counts. Nothing is asked of the app's clock: the database's decides.
 
@@ -14,9 +14,8 @@ import structlog
 from hansa.foundation.plumbing.keys.seal import BadSeal, Seal, SealedColumn
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Developer
-from hansa.foundation.values.errors import Unauthorized
 from hansa.foundation.values.secrets import fingerprint, new_hex
-from hansa.rooms.people import mails, partial_login, recovery_keys
+from hansa.rooms.people import mails
 
 from . import rules, store
 from .errors import CodesPaused, TwoFactorNotSetUp, TwoFactorOff, TwoFactorOn
@@ -87,20 +86,17 @@ async def turn_off(tx: Tx, seal: Seal, developer: Developer, code: str) -> bool:
         raise TwoFactorOff
     if not await take_code(tx, seal, developer.id, code):
         return False
-    await _end(tx, seal, developer.id)
+    await store.forget(tx, developer.id)
+    await mails.notify(tx, seal, developer.id, mails.app_ended)
     return True
 
 
-async def turn_off_without_code(tx: Tx, seal: Seal, developer_id: int) -> None:
-    """Turn it off for somebody who proved otherwise who they are. Raises: TwoFactorOff."""
+async def forget_app(tx: Tx, developer_id: int) -> bool:
+    """Turn it off without a code and without a mail; return whether it was on."""
     if not await store.is_on(tx, developer_id):
-        raise TwoFactorOff
-    await _end(tx, seal, developer_id)
-
-
-async def _end(tx: Tx, seal: Seal, developer_id: int) -> None:
+        return False
     await store.forget(tx, developer_id)
-    await mails.notify(tx, seal, developer_id, mails.two_factor_ended)
+    return True
 
 
 def _new_backup_code() -> str:
@@ -164,26 +160,3 @@ def _purpose(developer_id: int) -> str:
 
 
 SEALED_SEEDS = SealedColumn("people_second_factor", "developer_id", "sealed_seed", _purpose)
-
-
-async def recover(
-    tx: Tx, seal: Seal, developer: Developer | None, partial_token: str | None, recovery_key: str
-) -> bool:
-    """Turn it off for the developer, or for whoever began a login; False, to be committed, when the key is wrong.
-
-    Raises: Unauthorized when nobody is named, TwoFactorOff.
-    """
-    developer_id = developer.id if developer else await _who_began(tx, partial_token)
-    if not await recovery_keys.burn(tx, developer_id, recovery_key):
-        return False
-    await turn_off_without_code(tx, seal, developer_id)
-    if partial_token:
-        await partial_login.burn(tx, partial_token)
-    return True
-
-
-async def _who_began(tx: Tx, partial_token: str | None) -> int:
-    developer_id = await partial_login.count_try(tx, partial_token) if partial_token else None
-    if developer_id is None:
-        raise Unauthorized
-    return developer_id

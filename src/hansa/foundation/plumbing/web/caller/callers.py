@@ -21,8 +21,8 @@ class Developer(msgspec.Struct, frozen=True):
 
     `is_admin`: the operator made this person an administrator.
     `session` is a login, or `api-key:<id>`. `scopes` narrow the rights of a credential; a developer token is never narrow.
-    `has_second_factor`: two-factor login is on for the account. `second_factor_at`: moment of the code that the login gave, or the login that made the
-    API key; None without a code, and once the app of that code is turned off.
+    `has_second_factor`: an authenticator app is on for the account. `second_factor_at`: moment of the code or of the approval on a phone at the
+    login, or at the login that made the API key; None without one, and once the app or the phones are gone.
     """
 
     id: int

@@ -24,13 +24,11 @@ class AreasWithheld(DeveloperSuspended):
 
 
 class AdminNeeds2fa(Forbidden):
-    """The registry requires two-factor login (2FA) for administrators, and this credential comes from a login without a code."""
+    """The registry requires two-factor login (2FA) for administrators, and this credential comes from a login without a code or a phone."""
 
     code = "ADMIN_2FA_REQUIRED"
     sentence = "This registry requires two-factor login (2FA) for administrators: log in with a code."
-    remedy = (
-        "Turn on two-factor login at POST /auth/2fa/setup, then log in with a code and make API keys anew."
-    )
+    remedy = "Turn on two-factor login at POST /auth/2fa/setup or add a phone at /account/phones, then log in and make API keys anew."
 
 
 class ScopeMissing(Forbidden):
