@@ -36,6 +36,7 @@ CONVERSATIONS = {
     "reputation": "test_reputation.py",
     "pipelines": "test_pipeline_templates.py",
     "spawn": "test_spawn.py",
+    "status": "test_public_status.py",
     "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }

@@ -13,6 +13,7 @@ KIND = "test"
 DROPPED = {"mail", "forgotten password"}
 # Each with what would be lost with a job.
 KEPT = {
+    "auditor: notice of a breach": "a message to the administrators of the treasury",
     "auditor: keys of a peer": "the keys under which a log counts",
     "card pull": "the next visit of a card",
     "commerce: acceptances of contracts at other registries": "units of a payer that are held",

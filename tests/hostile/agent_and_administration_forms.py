@@ -231,6 +231,11 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/governance/{{proposal_id:int}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/governance/parameters/{{name}}/reset": _administrators(reason="For a test."),
+    f"{OFFICE}/incidents": _administrators(
+        kind="incident", title="Staged", body="Staged.", components="ledger"
+    ),
+    f"{OFFICE}/incidents/{{incident_id:uuid}}": _administrators(state="monitoring", body="Staged."),
+    f"{OFFICE}/showcase": _administrators(pinned=""),
     f"{OFFICE}/listings/{{ref}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/trading/{{ref}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/snapshot": _administrators(),

@@ -37,6 +37,7 @@ PUBLIC = (
         "/governance",
         "/market",
         "/status",
+        "/showcase",
         "/verify",
         "/proofs",
     ),

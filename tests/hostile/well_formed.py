@@ -34,6 +34,7 @@ from tests.hostile import (
     phone_requests,
     pipeline_requests,
     release_requests,
+    status_requests,
     work_order_requests,
 )
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS, forget_flares
@@ -666,6 +667,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **organization_requests.MADE_ANEW,
     **pipeline_requests.MADE_ANEW,
     **phone_requests.MADE_ANEW,
+    **status_requests.MADE_ANEW,
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "/jurisdiction/contracts/{contract_id}": _proved_contract,
     "{authorization_id:uuid}": _authorization_to_withdraw,
@@ -1413,6 +1415,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
             governance_requests.BODIES,
             exchange_requests.BODIES,
             phone_requests.BODIES,
+            status_requests.BODIES,
         )
         for operation, make in bodies.items()
     },

@@ -366,6 +366,7 @@ _.escrow_balance
 _.eta_seconds
 _.etag
 _.event_id
+_.event_metadata
 _.event_seq
 _.event_type
 _.event_types
@@ -481,6 +482,7 @@ _.imported_from
 _.imported_name
 _.in_
 _.in_flight
+_.incidents
 _.include_card_data
 _.include_deleted
 _.include_federated
@@ -1029,6 +1031,7 @@ _.staking_enabled
 _.staking_rewards_enabled
 _.standard
 _.start
+_.starts_at
 _.state
 _.statement
 _.stats
@@ -1173,6 +1176,7 @@ _.unverifiable
 _.updatedAt
 _.updated_at
 _.updated_since
+_.updates
 _.uptime
 _.uri
 _.url

@@ -17,6 +17,7 @@ CONTRACT_IDS = [
 ]
 
 ROOMS = (
+    "status",
     "auditor",
     "notifications",
     "achievements",

@@ -21,6 +21,7 @@ from hansa.rooms import (
     pipelines,
     reputation,
     spawn,
+    status,
     transfers,
     treasury,
 )
@@ -48,5 +49,6 @@ ASSEMBLY = Assembly(
         exchange.ROOM,
         notifications.ROOM,
         auditor.ROOM,
+        status.ROOM,
     )
 )

@@ -36,6 +36,7 @@ from .releases import AsyncReleases
 from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
+from .status import AsyncStatus
 from .transfers import AsyncTransfers
 from .transport import AsyncTransport
 from .treasury import AsyncTreasury
@@ -87,6 +88,7 @@ class AsyncRegistry:
         self.staking = AsyncStaking(transport, acting)
         self.agent = AsyncAgent(transport, acting)
         self.decisions = AsyncDecisions(transport, login)
+        self.status = AsyncStatus(transport, login)
         self.listings = AsyncListings(transport, login)
         self.payments = AsyncPayments(transport, acting)
         self.wallets = AsyncWallets(transport, acting)

@@ -37,6 +37,7 @@ from .releases import Releases
 from .rulings import Rulings
 from .session import Session
 from .staking import Staking
+from .status import Status
 from .transfers import Transfers
 from .transport import Transport
 from .treasury import Treasury
@@ -88,6 +89,7 @@ class Registry:
         self.staking = Staking(transport, acting)
         self.agent = Agent(transport, acting)
         self.decisions = Decisions(transport, login)
+        self.status = Status(transport, login)
         self.listings = Listings(transport, login)
         self.payments = Payments(transport, acting)
         self.wallets = Wallets(transport, acting)

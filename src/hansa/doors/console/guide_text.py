@@ -76,6 +76,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "kubernetes",
             "upgrades",
             "observing",
+            "status",
             "runbooks",
             "journal",
             "growth",

@@ -140,6 +140,8 @@ ADMINISTRATION = (
     Group(
         "System",
         (
+            Link("/administration/incidents", "Incidents", "bell", PLATFORM),
+            Link("/administration/showcase", "Showcase", "catalogue", PLATFORM),
             Link("/administration/governance", "Governance", "approve", PLATFORM),
             Link("/administration/events", "Event policies", "activity", PLATFORM),
             Link("/administration/jobs", "Jobs", "request", PLATFORM),

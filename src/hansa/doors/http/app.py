@@ -114,6 +114,7 @@ def service_routes() -> ServiceRoutes:
         proofs_page.router,
         licence_pages.router,
         status_page.router,
+        status_page.showcase_router,
         mcp_router,
     ]
     routes: list[BaseRoute] = [

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.values.errors import Unavailable
+from hansa.rooms import status
 
 MODULE = "hansa.doors.mcp.serving"
 AFTER_SECONDS = 3.0
@@ -28,7 +29,8 @@ class StillLoading(Unavailable):
 class Protocol:
     """The module of the protocol in one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, presence: status.McpPresence) -> None:
+        self._presence = presence
         self._module: ModuleType | None = None
         self._loading: asyncio.Task[None] | None = None
 
@@ -36,6 +38,7 @@ class Protocol:
         """Import the module in a thread, unless it is imported."""
         if self._module is None:
             self._module = await asyncio.to_thread(import_module, MODULE)
+            self._presence.is_loaded = True
             # Collection stays off as at the start: a full one would walk objects that stay as long as the process.
             gc.freeze()
 
@@ -48,7 +51,9 @@ class Protocol:
         raise StillLoading(retry_after=1)
 
 
-PROTOCOL: Slot[Protocol] = Slot("mcp: module of the protocol", build=lambda _: Protocol())
+PROTOCOL: Slot[Protocol] = Slot(
+    "mcp: module of the protocol", build=lambda runtime: Protocol(status.MCP_PRESENCE.of(runtime))
+)
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from hansa.foundation.values.money import format_amount
 from hansa.rooms import exchange, governance, journal, ledger, treasury
 
 from . import rules, store
+from .alarm import raise_alarm
 from .attestations import (
     Attestor,
     attest_failed_reading,
@@ -157,7 +158,9 @@ async def audit(
     known = before.breach_digest if before else None
     _log_verdict(verdict, digest, known, logs_known_breach=logs_known_breach)
     if digest not in (None, known):
-        await journal.append(tx, _breach_of(verdict))
+        breach = _breach_of(verdict)
+        await journal.append(tx, breach)
+        await raise_alarm(tx, breach)
     return verdict
 
 

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.telemetry.metrics import (
 )
 from hansa.rooms import federation, transfers
 
+from .alarm import NOTICE
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, present_kids, root_router
 from .card_figures import last_audit
 from .cross_registry import agreed_at, compare_with_peers
@@ -54,6 +55,7 @@ ROOM = Room(
         Routes(3631, witness_router, at_root=True),
     ),
     jobs=(
+        NOTICE,
         scheduled(CYCLE, CYCLE_SECONDS, run_cycle),
         scheduled("auditor: compare totals with peers", CYCLE_SECONDS, compare_with_peers),
         scheduled(ASK, ASK_SECONDS, ask_witnesses),

@@ -55,6 +55,7 @@ from .retire import retire_card
 from .search import (
     LOCAL_ORIGIN,
     SEARCH_ANSWERS,
+    SEARCHER,
     Answers,
     CardWrites,
     Discovery,
@@ -69,6 +70,7 @@ from .search import (
     discover,
     notify_changed,
 )
+from .showcase import PINS_MAX, Pin, PinsIn, ShowcaseItem, ShowcaseOut, pin_agents, pins, read_showcase
 from .signatures import AGENT_KEYS, AgentKey, SignaturePolicy, is_exported
 from .store import newest_position, set_organization
 from .template import card_template
@@ -92,8 +94,10 @@ __all__ = [
     "LOCK_AGENT",
     "MCP",
     "NAME_ON_CARD",
+    "PINS_MAX",
     "RELEASES_OF_AGENT",
     "ROOM",
+    "SEARCHER",
     "SEARCH_ANSWERS",
     "TOOL_TAG",
     "VISIT_MADE",
@@ -130,6 +134,8 @@ __all__ = [
     "MirrorResult",
     "Owners",
     "PageRequest",
+    "Pin",
+    "PinsIn",
     "PullStatus",
     "Release",
     "Replaced",
@@ -138,6 +144,8 @@ __all__ = [
     "SearchNotReady",
     "SearchQuery",
     "Searcher",
+    "ShowcaseItem",
+    "ShowcaseOut",
     "SignaturePolicy",
     "StoredCard",
     "Unfit",
@@ -175,6 +183,8 @@ __all__ = [
     "notify_changed",
     "other_agents_of_owner",
     "others_state",
+    "pin_agents",
+    "pins",
     "preview_edit",
     "preview_host",
     "publish_card",
@@ -183,6 +193,7 @@ __all__ = [
     "publish_unlisted",
     "pull_cycle",
     "rate_of",
+    "read_showcase",
     "reinstate_card",
     "reinstate_listings",
     "replace_document",

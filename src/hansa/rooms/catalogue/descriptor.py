@@ -42,6 +42,7 @@ from .retire import ACCOUNT_END_OF_CARDS, erase_old
 from .routes import router
 from .search import CARDS_CHANGED, SEARCHER
 from .search import router as search_router
+from .showcase import router as showcase_router
 from .signatures import AGENT_KEYS
 from .signatures import router as signatures_router
 from .store import HAS_TEXTS_TO_INDEX
@@ -62,6 +63,7 @@ ROOM = Room(
     routes=(
         # Before the cards: `discover` is not the identifier of a card.
         Routes(900, search_router),
+        Routes(910, showcase_router),
         # Before the cards: `import-mcp` is not the identifier of a card.
         Routes(950, import_router),
         Routes(1000, owning_router),

@@ -77,6 +77,7 @@ from hansa.rooms.journal.public_reading import (
     public_events_of_transactions,
 )
 from hansa.rooms.journal.reactors import (
+    count_set_aside,
     pass_over,
     reactor_jobs,
     read_reactors,
@@ -144,6 +145,7 @@ __all__ = [
     "archived_months",
     "boundary",
     "change_policy",
+    "count_set_aside",
     "credits_between",
     "drop_month",
     "end_of_portion",

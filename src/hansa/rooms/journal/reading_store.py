@@ -35,6 +35,17 @@ SELECT {COLUMNS} FROM {events_of(_ROWS_BEFORE)} WHERE (xid, seq) < ($1, $2) {{ev
 ORDER BY xid DESC, seq DESC LIMIT $3 OFFSET $4
 """  # noqa: S608
 
+# Each type is read by the index of types, no further than the page needs; an event of a rare type is a row of its own.
+_NEWEST_OF_TYPES = f"""
+SELECT n.e FROM unnest($1::text[]) AS t (kind) CROSS JOIN LATERAL (
+  SELECT e FROM journal_event e WHERE e.event_type = t.kind AND e.{RARE}
+  ORDER BY e.xid DESC, e.seq DESC LIMIT $2::bigint + $3::bigint
+) n
+ORDER BY (n.e).xid DESC, (n.e).seq DESC LIMIT $2 OFFSET $3
+"""  # noqa: S608
+
+_EVENTS_OF_TYPES = f"SELECT {COLUMNS} FROM {events_of(_NEWEST_OF_TYPES)} ORDER BY xid DESC, seq DESC"  # noqa: S608
+
 # A place that is hidden from the planner.
 _BEFORE_PLACE = "((SELECT $1::bigint), (SELECT $2::bigint))"
 
@@ -67,6 +78,11 @@ async def events_before(
 ) -> list[StoredEvent]:
     """The events before a place, the nearest first."""
     return await _page(tx, _BEFORE, place, event_type=event_type, limit=limit, offset=offset)
+
+
+async def newest_of_types(tx: Tx, types: Sequence[str], *, limit: int, offset: int) -> list[StoredEvent]:
+    """The newest events of these rare types together, newest first."""
+    return stored(await tx.fetch(_EVENTS_OF_TYPES, types, limit, offset))
 
 
 async def event_at(tx: Tx, sequence: int) -> StoredEvent | None:

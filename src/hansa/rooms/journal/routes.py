@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 
+from .activity_routes import activity_router
 from .archive import EventsArchived
 from .counting import EVENT_COUNTS, EventCounts
 from .emission import router as emission_router
@@ -42,7 +43,7 @@ from .schemas import (
 )
 
 router = APIRouter(tags=["event store"], route_class=GuardedRoute)
-include(router, emission_router, projection_router, reactors_router)
+include(router, activity_router, emission_router, projection_router, reactors_router)
 
 
 Counts = Annotated[EventCounts, Depends(EVENT_COUNTS.given)]

@@ -42,6 +42,18 @@ VALUES: dict[str, Any] = {
     "LogEntryOut.message": "The model does not answer",
     "LogsIn.message": "The model does not answer",
     "LogsIn.entries": None,
+    # Status of the registry.
+    "incidents": [],
+    "StackHealth.components": {"database": {"state": "ok"}},
+    "IncidentIn.body": "Settlements wait for the ledger.",
+    "IncidentOut.body": "Settlements wait for the ledger.",
+    "IncidentOut.title": "Payments settle late",
+    "IncidentUpdateIn.body": "The cause is found.",
+    "IncidentUpdateOut.body": "The cause is found.",
+    "uptime": {"database": [{"day": "2026-11-30", "uptime": 0.9993}]},
+    "PinIn.note": "Translates contracts",
+    "PinOut.note": "Translates contracts",
+    "ShowcaseItemOut.note": "128 verified jobs",
     # Versions of code, and deployments.
     "artifacts": {
         "wheel": {

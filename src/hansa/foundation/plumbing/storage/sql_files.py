@@ -43,7 +43,9 @@ LAYERS = (
     {"pipelines", "reputation", "treasury"},
     {"achievements"},
     {"exchange", "governance"},
-    {"auditor", "notifications"},
+    {"notifications"},
+    {"auditor"},
+    {"status"},
 )
 """Owners of SQL files, the lowest layer first; a file may use what its own owner and lower layers create."""
 

@@ -90,6 +90,11 @@ class Searcher:
         self._is_complete = False
         self._has_failed = False
 
+    @property
+    def is_complete(self) -> bool:
+        """Return whether searches are answered: every card is in the index."""
+        return self._index is not None and self._is_complete
+
     @asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
         """Follow the changes meanwhile; an index that is quickly built is complete before this goes on."""

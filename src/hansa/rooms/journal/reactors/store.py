@@ -180,6 +180,12 @@ async def before(tx: Tx, types_of: Mapping[str, Sequence[str]], xid: int) -> lis
     return found
 
 
+async def count_set_aside(tx: Tx) -> int:
+    """How many events reactors gave up on."""
+    count: int = await tx.fetchval("SELECT count(*) FROM journal_reactor_set_aside")
+    return count
+
+
 async def set_aside_by(tx: Tx, names: Sequence[str]) -> dict[str, tuple[int, list[SetAside]]]:
     """How many events each of these reactors gave up on, and the newest few of them."""
     counts = await tx.fetch(_COUNT_SET_ASIDE, names)

@@ -93,6 +93,7 @@ class WebhookEvent(StrEnum):
     GOVERNANCE_POLICY_SCHEDULED = "governance.policy_scheduled"
     GOVERNANCE_POLICY_APPLIED = "governance.policy_applied"
     GOVERNANCE_POLICY_VETOED = "governance.policy_vetoed"
+    SUPPLY_BREACH = "supply.breach"
     PAYMENT_SETTLED = "payment.settled"
     PAYMENT_SETTLEMENT_FAILED = "payment.settlement_failed"
     TREASURY_REQUEST_CREATED = "treasury.request_created"
