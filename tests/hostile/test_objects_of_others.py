@@ -28,7 +28,7 @@ OF_DEVELOPERS = {
 }  # fmt: skip
 OF_THE_REGISTRY = {
     "licence_id", "developer_id", "invite_id", "job_id", "lid", "peer_id", "settlement_id", "authorization_id", "code", "name",
-    "currency", "jti",
+    "currency", "jti", "incident_id",
 }  # fmt: skip
 OWNED = OF_AGENTS_AND_THEIR_OWNERS | OF_DEVELOPERS | OF_THE_REGISTRY
 NOT_OWNED = {
@@ -36,6 +36,7 @@ NOT_OWNED = {
     "kind",
     "version",
     "event_type",
+    "type",
     "work_order_id",
     "proposal_id",
     "ref",
