@@ -230,6 +230,7 @@ def _places(stage: Stage, operation: str) -> dict[str, str]:
         "{version}": "1.0.1" if "/v0.1/servers/" in operation else "1",
         "{version:int}": "1",
         "{event_type}": "TokensStaked",
+        "{type}": "AGENT_ONBOARDED",
         "{developer_id}": str(stage.bystander_id),
         "{developer_id:int}": str(stage.bystander_id),
         "{action}": "registry.operation",

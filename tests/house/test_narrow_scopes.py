@@ -81,11 +81,13 @@ AREAS = {
     "admin_federation": {"federation_"},
     "admin_platform": {
         "auditor_key",
+        "catalogue_showcase",
         "exchange_",
         "federation_",
         "governance_",
         "journal_",
         "plumbing_parameter",
+        "status_",
     },
     "admin_support": {"organizations_", "people_invite"},
     "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
