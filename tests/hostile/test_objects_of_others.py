@@ -36,7 +36,6 @@ NOT_OWNED = {
     "kind",
     "version",
     "event_type",
-    "type",
     "work_order_id",
     "proposal_id",
     "ref",
