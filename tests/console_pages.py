@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms import federation
 from hansa.rooms.operations.metrics.counting import add_settled
 from tests.browsing import BrowserOf
-from tests.hostile import exchange_requests, organization_requests
+from tests.hostile import exchange_requests, organization_requests, proof_requests
 from tests.hostile.credentials import peer_of
 from tests.hostile.well_formed import Stage, set_stage, well_formed
 from tests.house.rights import read_rights
@@ -86,6 +86,7 @@ async def furnish(registry: TestRegistry) -> Stage:
     await _watched(stage)
     await _released(stage)
     await exchange_requests.furnish(stage)
+    await proof_requests.furnish(stage)
     for operation in MAKING:
         for _ in range(ROWS):
             await well_formed(operation, stage)

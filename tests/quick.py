@@ -37,6 +37,7 @@ CONVERSATIONS = {
     "pipelines": "test_pipeline_templates.py",
     "spawn": "test_spawn.py",
     "status": "test_public_status.py",
+    "proofs": "test_attestations_in_a_browser.py",
     "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }

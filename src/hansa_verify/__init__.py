@@ -45,6 +45,7 @@ from .reputation import (
     scores_of,
 )
 from .settlement import SettlementVerdict, verify_settlement
+from .slash_reduction import Reduction, reduce_slash, reduction_of, states_reduction
 from .steps import Decision, Step
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "NotBase64url",
     "NotCanonical",
     "Proposal",
+    "Reduction",
     "RegistryKey",
     "RowTree",
     "Score",
@@ -114,7 +116,10 @@ __all__ = [
     "read_record",
     "read_signal",
     "read_verifier_key",
+    "reduce_slash",
+    "reduction_of",
     "scores_of",
+    "states_reduction",
     "verify_achievement",
     "verify_archive",
     "verify_attestations",
@@ -126,4 +131,4 @@ __all__ = [
     "verify_licence",
     "verify_registry_card",
     "verify_settlement",
-]  # fmt: skip
+]

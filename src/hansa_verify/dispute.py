@@ -18,8 +18,8 @@ from .canonical import read_moment
 from .jws import CompactSignature, read_compact
 from .keys import NotAKey, public_key_of
 
-RULES_VERSION = 2
-RULES_VERSIONS = (1, 2)
+RULES_VERSION = 3
+RULES_VERSIONS = (1, 2, 3)
 """Versions whose bundles are decided. A rule that a version did not have decides none of its bundles."""
 FOR_COMPLAINANT, FOR_DEFENDANT = "IN_FAVOR_OF_COMPLAINANT", "IN_FAVOR_OF_DEFENDANT"
 UNDECIDABLE = "undecidable"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from playwright.async_api import Page, expect
 
-from hansa_verify import propose
+from hansa_verify import propose, reduce_slash, states_reduction
 from hansa_verify.canonical import read_moment
 from hansa_verify.schema import form_of
 from tests.rooms.commerce.agreements import proposal
@@ -14,6 +14,7 @@ from tests.verifier.contract_proofs import FROZEN
 from tests.verifier.dispute_bundles import Setting, bundle_of
 from tests.verifier.served import VECTORS, vectors_in
 from tests.verifier.settlements import FROZEN as SETTLEMENTS_FROZEN
+from tests.verifier.slash_reductions import drawn_bundles
 
 CONTRACT_PROOFS = """async ([vectors, schemaText]) => {
   const { verifyContractProof } = await import("/static/verify_contract_proof.js");
@@ -56,6 +57,11 @@ PROPOSALS = """async texts => {
   }
   return found;
 }"""
+REDUCTIONS = """async texts => {
+  const { reduction } = await import("/static/slash_reduction.js");
+  const { read } = await import("/static/canonical.js");
+  return texts.map((text) => reduction(read(text)).isStated);
+}"""
 MOMENTS = """async texts => {
   const { momentOf } = await import("/static/verdict.js");
   return texts.map(text => momentOf(text)?.toString() ?? null);
@@ -93,6 +99,11 @@ async def test_frozen_proofs_of_contracts_settlements_achievements_labelled_disp
     expected = [[found.ruling, found.rule] for found in map(propose, bundles)]
     assert len({rule for _, rule in expected}) > 6
     assert await script_page.evaluate(PROPOSALS, [json.dumps(one) for one in bundles]) == expected
+
+    reduced = list(drawn_bundles(1, 300))
+    expected = [states_reduction(one, reduce_slash(one)) for one in reduced]
+    assert {True, False} == set(expected)
+    assert await script_page.evaluate(REDUCTIONS, [json.dumps(one) for one in reduced]) == expected
 
     moments = [microseconds(text) for text in TIMES]
     assert moments.count(None) == len(TIMES) - 7

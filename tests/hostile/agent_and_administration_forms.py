@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from tests.hostile import federation_requests
 from tests.hostile.children import let_children_be_older, new_child
 from tests.hostile.console_forms import FilledForm, form_key
+from tests.hostile.proof_requests import registration_form
 from tests.images import png
 from tests.wallets import TestWallet
 
@@ -87,6 +88,10 @@ async def _appointment(stage: Any) -> FilledForm:
     profile = await stage.registry.get("/auth/profile", headers=appointed.headers)
     fields = {"developer_id": str(profile.json()["id"]), "reason": "The owner is lost."}
     return await _administrators(**fields)(stage)
+
+
+async def _circuit(stage: Any) -> FilledForm:
+    return await _administrators(**await registration_form(stage))(stage)
 
 
 async def _suspension(stage: Any) -> FilledForm:
@@ -228,6 +233,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling/check": _administrators(ruling="DISMISSED"),
     f"{OFFICE}/awards/{{dispute_id:int}}/approve": _administrators(),
     f"{OFFICE}/awards/{{dispute_id:int}}/reject": _administrators(reason="For a test."),
+    f"{OFFICE}/circuits": _circuit,
+    f"{OFFICE}/circuits/{{circuit_id}}/retire": _administrators(),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),
     f"{OFFICE}/governance/{{proposal_id:int}}/{{act}}": _administrators(reason="For a test."),
     f"{OFFICE}/governance/parameters/{{name}}/reset": _administrators(reason="For a test."),

@@ -17,6 +17,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.visible_text import apart
 from tests.browsing import BrowserOf
 from tests.exchange import insert
+from tests.hostile import proof_requests
 from tests.hostile.markup import ADDRESSES, MARKUP, JudgedPage
 from tests.house.rights import read_rights
 from tests.properties.scale import by_tier
@@ -40,6 +41,8 @@ PUBLIC = (
         "/showcase",
         "/verify",
         "/proofs",
+        "/circuits",
+        "/attestations",
     ),
     *("/licences", "/docs", "/docs/problems", "/guides", "/changelog", "/terms", "/privacy", "/first-steps"),
     *("/login", "/sign-up", "/forgot-password", "/recover", "/recover/two-factor", "/set-password"),
@@ -423,6 +426,15 @@ async def pages_of_listings(strangers: Strangers) -> list[str]:
     ]
 
 
+async def pages_of_a_circuit(strangers: Strangers) -> list[str]:
+    """The pages of a circuit whose texts are those of a stranger, and of an attestation by it."""
+    texts = "UPDATE proofs_circuit SET title = left($1, 150), statement = $1, setup_note = $1"
+    stage: Any = strangers
+    attestation = await proof_requests.attestation(stage)
+    await strangers.registry.database.transaction(lambda tx: tx.execute(texts, TEXTS[0]))
+    return [f"/circuits/{proof_requests.STAGED}", f"/attestations/{attestation}"]
+
+
 async def judged(browser: BrowserOf, paths: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     """Return the faults of each page, and the text of all pages."""
     faults, text = {}, ""
@@ -493,7 +505,8 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
     proposal, *of_proposal = await pages_of_a_proposal(strangers)
     listing, *of_listing = await pages_of_listings(strangers)
     written.pages += of_proposal + of_listing
-    public = [*PUBLIC, proposal, listing, *FOUND.findall(listed)[:40], *to_anyone]
+    of_circuit = await pages_of_a_circuit(strangers)
+    public = [*PUBLIC, proposal, listing, *of_circuit, *FOUND.findall(listed)[:40], *to_anyone]
     administration = [page for page in written.pages if page.startswith("/administration")]
     office = await BrowserOf(registry).log_in(strangers.administrator.email)
     first = await registry.get("/organizations/stranger-0", headers=strangers.owner.headers)

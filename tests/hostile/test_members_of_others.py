@@ -36,7 +36,7 @@ OWN_SECRETS = {
     "tokens.task_id", "pageToken", "request_id", "act_id",
 }  # fmt: skip
 """What the caller holds or chooses itself, in a scope of its own."""
-PUBLIC = {"attestation_ids"}
+PUBLIC = {"attestation_ids", "circuit_id"}
 PUBLIC_RECORDS = {("GET /log/proof", "id"), ("GET /api/auditor/attestations", "before_id")}
 BY_POSSESSION = {
     ("POST /api/v1/a2a-payment/verify", "token"),
@@ -47,8 +47,12 @@ BY_POSSESSION = {
 ENTERED_BY_OTHERS = ("admin_", "a peer registry", "a service")
 """Callers who are no developer or agent, or who hold an area and may name what is anybody's."""
 
-A_NOTE = {("POST /api/v1/a2a-payment/authorize", "contract_id")}
-"""Kept with the own token; a contract is approved by a token of its contractor to its provider alone."""
+A_NOTE = {
+    ("POST /api/v1/a2a-payment/authorize", "contract_id"),
+    ("POST /api/v1/attestations/submit", "context.contract_id"),
+    ("POST /api/v1/attestations/submit", "context.token_id"),
+}
+"""Kept with the own token, where a contract is approved by a token of its contractor alone; a subject of the own proof, which says nothing of its parties."""
 SHOWN_ELSEWHERE = {
     ("GET /api/v1/a2a-payment/my-tokens", "token_id"): "conversations/test_payment_settlement.py::test_one_of_my_tokens_is_listed_by_its_id_to_its_caller_and_its_payee_alone",
     ("POST /api/v1/bridge/mint-wrapped", "saga_id"): "conversations/test_bridge.py::test_a_stranger_reads_no_saga_and_retries_none",

@@ -39,6 +39,8 @@ NOT_OWNED = {
     "work_order_id",
     "proposal_id",
     "ref",
+    "attestation",
+    "circuit_id",
     "template_id",
     "step_id",
 }

@@ -64,6 +64,9 @@ ANSWER_SECONDS = 60
 # by words that a pattern does not know. Nothing else may refuse a request of the described form.
 REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
 REFUSED_BY_RULES = {
+    "POST /api/v1/admin/zkp/circuits": "points are on their curves; a source is at an https address; a text can be seen",
+    "POST /api/v1/attestations/submit": "inputs are of the caller and of the circuit",
+    "POST /api/v1/disputes/{dispute_id}/evidence": "a digest or attestations, which exist",
     "POST /api/v1/agents/me/rotate-signing-key": "a key is a sound point of the curve",
     "POST /api/v1/achievements/flares/purchase": "an amount is greater than zero and has a maximum",
     "PUT /api/v1/achievements/flares/selection": "each flare stands in its slot, an overlay with an encirclement",

@@ -33,6 +33,7 @@ from tests.hostile import (
     organization_requests,
     phone_requests,
     pipeline_requests,
+    proof_requests,
     release_requests,
     status_requests,
     work_order_requests,
@@ -64,6 +65,7 @@ EVERYTHING_ON: dict[str, Any] = {
     "federation_base_url": "https://registry.example.com:8443",
     "relay_cards": True,
     "exchange_enabled": True,
+    "zkp_phases": "1,2",
     "agent_rbac_default_roles": ",".join(ROLES),
 }
 
@@ -665,6 +667,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **work_order_requests.MADE_ANEW,
     **exchange_requests.MADE_ANEW,
     **governance_requests.MADE_ANEW,
+    **proof_requests.MADE_ANEW,
     **organization_requests.MADE_ANEW,
     **pipeline_requests.MADE_ANEW,
     **phone_requests.MADE_ANEW,
@@ -776,6 +779,8 @@ _FORMS = {
 
 _QUERIES: dict[str, Callable[[Stage], dict[str, str]]] = {
     "GET /oauth/authorize": authorization_query,
+    "GET /api/v1/attestations": lambda stage: {"agent": stage.agent.did},
+    "GET /attestations": lambda stage: {"agent": stage.agent.did},
     "GET /account/call": lambda stage: {"agent": stage.payee.did},
     "GET /api/v1/a2a-payment/quote": lambda stage: {"target_agent_did": stage.payee.did},
     "GET /api/v1/auth/verify-email": lambda stage: {"token": stage.verification_token},
@@ -1414,6 +1419,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
             work_order_requests.BODIES,
             pipeline_requests.BODIES,
             governance_requests.BODIES,
+            proof_requests.BODIES,
             exchange_requests.BODIES,
             phone_requests.BODIES,
             status_requests.BODIES,

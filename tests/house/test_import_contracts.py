@@ -29,6 +29,7 @@ ROOMS = (
     "spawn",
     "commerce",
     "enforcement",
+    "proofs",
     "transfers",
     "agents",
     "operations",

@@ -84,6 +84,7 @@ AREAS = {
         "catalogue_showcase",
         "exchange_",
         "federation_",
+        "proofs_circuit",
         "governance_",
         "journal_",
         "plumbing_parameter",

@@ -8,7 +8,7 @@ import msgspec
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
-from hansa_client.records.disputes import Complaint, Dispute, Evidence, MalpracticeRecord
+from hansa_client.records.disputes import Citation, Complaint, Dispute, Evidence, MalpracticeRecord
 from hansa_client.records.record import Page
 
 from .session import AsyncSession
@@ -26,9 +26,11 @@ class AsyncDisputesOfParty:
         self._path = path
         self._list_path = list_path
 
-    async def add_evidence(self, dispute_id: int, evidence: Evidence, *, key: str | None = None) -> Dispute:
-        """Add evidence as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
-        return await self._sent(f"{self._path}/{dispute_id}/evidence", msgspec.to_builtins(evidence), key)
+    async def add_evidence(
+        self, dispute_id: int, evidence: Evidence | Citation, *, key: str | None = None
+    ) -> Dispute:
+        """Add evidence, or cite attestations, as a party while the dispute is open. Raises: Conflict, NotFound, Invalid, OutcomeUnknown."""
+        return await self._sent(f"{self._path}/{dispute_id}/evidence", _evidence_body(evidence), key)
 
     async def read(self, dispute_id: int) -> Dispute:
         """One dispute with its evidence, for its parties. Raises: NotFound."""
@@ -115,7 +117,7 @@ class AsyncDisputes(AsyncDisputesOfParty):
         """
         body = {
             "contract_id": contract_id,
-            "evidence": evidence if isinstance(evidence, str) else msgspec.to_builtins(evidence),
+            "evidence": evidence if isinstance(evidence, str) else [_evidence_body(one) for one in evidence],
             "claimed_damages": _text_of(claimed_damages),
         }
         call = Call("POST", "/api/v1/contracts/malpractice", json=body, key=new_key() if key is None else key)
@@ -142,6 +144,11 @@ class AsyncDisputes(AsyncDisputesOfParty):
         query = {"role": role, "status": status, "limit": limit, "offset": offset}
         call = Call("GET", f"{PREFIX}/agent/{quote(agent_did, safe=':')}", query=query)
         return await self._transport.answer(call, Page[Dispute], self._caller)
+
+
+def _evidence_body(evidence: Evidence | Citation) -> dict[str, Any]:
+    stated: dict[str, Any] = msgspec.to_builtins(evidence)
+    return {name: value for name, value in stated.items() if name != "attestation_ids" or value}
 
 
 def _complaint_body(complaint: Complaint) -> dict[str, Any]:

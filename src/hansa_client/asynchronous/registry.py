@@ -15,6 +15,7 @@ from hansa_client.sending import AsyncSender, request_of
 from .accounts import AsyncAccounts
 from .achievements import AsyncAchievements
 from .agents import AsyncAgents
+from .attestations import AsyncAttestations
 from .bonds import AsyncBonds
 from .bundles import AsyncBundles
 from .cards import AsyncCards
@@ -95,6 +96,7 @@ class AsyncRegistry:
         self.contracts = AsyncContracts(transport, acting)
         self.disputes = AsyncDisputes(transport, acting)
         self.rulings = AsyncRulings(transport, login)
+        self.attestations = AsyncAttestations(transport, login, acting)
         self.bonds = AsyncBonds(transport, acting)
         self.achievements = AsyncAchievements(transport, login, acting)
         self.webhooks = AsyncWebhooks(transport, login)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec.structs import replace
 
 from .callers import Caller, OnceCaller, OnceParty, as_agent, once_as_agent, once_for_party
 from .options import AgentName, AsJson, OfOrganization, ProfileName, examples
@@ -166,6 +167,7 @@ def show_dispute(
     epilog=examples(
         "hansa-client dispute evidence 7 --file manual.pdf --uri https://work.example.org/1",
         "hansa-client dispute evidence 7 --receipt receipt.jws",
+        "hansa-client dispute evidence 7 --attestation 0f8fad5b-d9cb-469f-a165-70867728950e",
     ),
 )
 @once_for_party
@@ -181,9 +183,16 @@ def add_evidence(
     receipt: Annotated[
         Path | None, typer.Option(help="File with a delivery receipt, as `receipt` printed it.")
     ] = None,
+    attestation: Annotated[list[str] | None, typer.Option(help="Id of an attestation; repeatable.")] = None,
 ) -> None:
-    """Add evidence as a party of the dispute: a file, or the delivery receipt of a paid call."""
-    evidence = _evidence(file, uri, note, receipt)
+    """Add evidence as a party of the dispute: a file, the delivery receipt of a paid call, or attestations."""
+    from hansa_client.records.disputes import Citation
+
+    cited = tuple(attestation or ())
+    if cited and (file, uri, note, receipt) == (None, None, None, None):
+        evidence: Evidence | Citation = Citation(cited)
+    else:
+        evidence = replace(_evidence(file, uri, note, receipt), attestation_ids=cited)
     show_dispute_record(own.party.disputes.add_evidence(dispute, evidence, key=own.key), as_json=own.as_json)
 
 

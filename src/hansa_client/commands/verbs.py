@@ -5,6 +5,7 @@ import typer
 from . import (
     achievements,
     agents,
+    attestations,
     bonds,
     children,
     contracts,
@@ -35,6 +36,7 @@ TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, releases.a
 GROUPS = {
     "achievements": achievements.app,
     "agent": agents.app,
+    "attestation": attestations.app,
     "bond": bonds.app,
     "contract": contracts.app,
     "dispute": rulings.app,

@@ -14,11 +14,18 @@ class Evidence(Record, frozen=True):
     sha256: str
     uri: str | None = None
     note: str | None = None
+    attestation_ids: tuple[str, ...] = ()
 
     @classmethod
     def of_note(cls, note: str, *, uri: str | None = None) -> Self:
         """A text that is the evidence itself, such as a delivery receipt or a signed quote as a compact JWS."""
         return cls(sha256=sha256(note.encode()).hexdigest(), uri=uri, note=note)
+
+
+class Citation(Record, frozen=True):
+    """Attestations of the registry that a party cites as evidence, without a piece of evidence beside them."""
+
+    attestation_ids: tuple[str, ...]
 
 
 class Complaint(Record, frozen=True):
@@ -66,7 +73,7 @@ class Dispute(Record, frozen=True):
     """A dispute. `status` is `OPEN`, `VOTING` or `CLOSED`; `bound` is the most that a ruling destroys.
 
     `paid` and `held` are the units of the payment at the filing, the most that rulings compensate; None without a payment.
-    `award_amount` is the part of a compensation that the slash does not cover, which a second administrator decides.
+    `slash_reduction` is the part of `slash_requested` that attestations of the defendant took. `award_amount` is the part of a compensation that the slash does not cover, which a second administrator decides.
     """
 
     id: int
@@ -98,6 +105,7 @@ class Dispute(Record, frozen=True):
     deposit: Decimal = Decimal(0)
     award_amount: Decimal = Decimal(0)
     award_status: str | None = None
+    slash_reduction: Decimal = Decimal(0)
 
 
 class MalpracticeRecord(Record, frozen=True):

@@ -16,6 +16,7 @@ from hansa_client.sending import Sender, request_of
 from .accounts import Accounts
 from .achievements import Achievements
 from .agents import Agents
+from .attestations import Attestations
 from .bonds import Bonds
 from .bundles import Bundles
 from .cards import Cards
@@ -96,6 +97,7 @@ class Registry:
         self.contracts = Contracts(transport, acting)
         self.disputes = Disputes(transport, acting)
         self.rulings = Rulings(transport, login)
+        self.attestations = Attestations(transport, login, acting)
         self.bonds = Bonds(transport, acting)
         self.achievements = Achievements(transport, login, acting)
         self.webhooks = Webhooks(transport, login)

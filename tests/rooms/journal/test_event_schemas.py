@@ -43,6 +43,8 @@ OF_OTHER_CONVERSATIONS = {
     "AgentSpawned",
     "FlarePurchased",
     "AgentVersionActivated",
+    "AttestationRevoked",
+    "AttestationVerified",
     "LaunchClosed",
     "ListingApproved",
     "ListingDelisted",

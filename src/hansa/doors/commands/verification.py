@@ -176,17 +176,24 @@ def verify_verdict(
 
     with _readable_sources():
         asked = card_verification.CardToVerify(source, keys, _moment(at))
-        verdict, proposal = card_verification.verify_bundle_source(asked)
+        verdict, outcome = card_verification.verify_bundle_source(asked)
     document = card_verification.verdict_json(verdict)
     lines = _lines(verdict.steps)
     is_stated = False
-    if proposal is not None and verdict.card is not None:
+    if outcome is not None:
+        proposal, reduction = outcome.proposal, outcome.reduction
+        is_stated = outcome.is_proposal_stated and outcome.is_reduction_stated
         computed = {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why}
-        is_stated = verdict.card["proposal"] == computed
         document |= {"proposal": computed, "as_stated": is_stated}
         lines.append(
-            f"{'ok  ' if is_stated else 'FAIL'} proposal: {proposal.ruling or proposal.rule}: {proposal.why}"
+            f"{'ok  ' if outcome.is_proposal_stated else 'FAIL'} proposal: {proposal.ruling or proposal.rule}: {proposal.why}"
         )
+        if reduction is not None:
+            share, counted = format(reduction.share, "f"), list(reduction.attestation_ids)
+            document["reduction"] = {"share": share, "attestation_ids": counted}
+            lines.append(
+                f"{'ok  ' if outcome.is_reduction_stated else 'FAIL'} slash: {len(counted)} attestations take {share} of it"
+            )
     print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
     sys.exit(0 if is_stated else FAILED)
 

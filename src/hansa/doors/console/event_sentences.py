@@ -110,6 +110,8 @@ PRIVATE_SENTENCES: Mapping[str, str] = {
     "TreasuryRequestCreated": "A member made a request of {treasury_did}",
     "TreasuryRequestExecuted": "A request of {treasury_did} was carried out",
     "TreasuryRequestRejected": "A request of {treasury_did} was rejected",
+    "AttestationRevoked": "An attestation of {did} by the circuit {circuit_id} was revoked",
+    "AttestationVerified": "A proof of {did} for the circuit {circuit_id} was verified",
     "PipelineRunEnded": "A run of a pipeline of {did} is {status}; it spent {spent}",
     "PipelineRunStarted": "A run of a pipeline of {did} started with a budget of {budget}",
     "WorkOrderBid": "{provider_did} bid {amount} for work of {treasury_did}; the bid is {status}",

@@ -45,7 +45,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "exchange",
         ),
     ),
-    ("Work and reputation", ("contracts", "disputes", "grades", "achievements", "bonds")),
+    ("Work and reputation", ("contracts", "disputes", "attestations", "grades", "achievements", "bonds")),
     (
         "Accounts and programs",
         (

@@ -56,7 +56,12 @@ EXPLORER = Group(
         Link("/governance", "Governance", "approve"),
         Link("/swaps", "Market", "market"),
         Link("/federation", "Federation", "federation", below=("/licences",)),
-        Link("/proofs", "Proofs", "proof", below=("/verify", "/supply", "/receipts")),
+        Link(
+            "/proofs",
+            "Proofs",
+            "proof",
+            below=("/verify", "/supply", "/receipts", "/circuits", "/attestations"),
+        ),
         Link("/guides", "Docs", "docs", below=("/docs", "/first-steps", "/client", "/connect")),
     ),
 )
@@ -143,6 +148,7 @@ ADMINISTRATION = (
             Link("/administration/incidents", "Incidents", "bell", PLATFORM),
             Link("/administration/showcase", "Showcase", "catalogue", PLATFORM),
             Link("/administration/governance", "Governance", "approve", PLATFORM),
+            Link("/administration/circuits", "Circuits", "proof", PLATFORM),
             Link("/administration/events", "Event policies", "activity", PLATFORM),
             Link("/administration/jobs", "Jobs", "request", PLATFORM),
             Link("/administration/mail", "Mail queue", "mail", PLATFORM),

@@ -6,7 +6,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -22,6 +22,7 @@ from hansa_verify import (
     NotAKey,
     NotCanonical,
     Proposal,
+    Reduction,
     RegistryKey,
     SettlementVerdict,
     Step,
@@ -29,6 +30,8 @@ from hansa_verify import (
     propose,
     read_json,
     read_keys,
+    reduction_of,
+    states_reduction,
     verify_achievement,
     verify_bundle,
     verify_card,
@@ -65,7 +68,28 @@ def verify_source(request: CardToVerify) -> Verdict:
     return verify_card(text, _keys_for(request), at=request.at)
 
 
-def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | None]:
+class Computed(msgspec.Struct, frozen=True):
+    """The outcome of the facts of a dispute, and whether its bundle states it. Bundles of earlier rules have no reduction."""
+
+    proposal: Proposal
+    reduction: Reduction | None
+    is_proposal_stated: bool
+    is_reduction_stated: bool
+
+    @classmethod
+    def of(cls, bundle: Mapping[str, Any]) -> "Computed":
+        """Compute the outcome of a bundle."""
+        proposal, reduction = propose(bundle), reduction_of(bundle)
+        stated = {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why}
+        return cls(
+            proposal,
+            reduction,
+            bundle["proposal"] == stated,
+            reduction is None or states_reduction(bundle, reduction),
+        )
+
+
+def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Computed | None]:
     """Return the verdict on the bundle of a dispute; and the outcome of its facts, where it is verified. Raises: CannotRead."""
     text = read_source(request.card)
     verdict = verify_document(text, _keys_for(request), typ=BUNDLE_TYPE, at=request.at)
@@ -76,7 +100,7 @@ def verify_bundle_source(request: CardToVerify) -> tuple[Verdict, Proposal | Non
         versions = " or ".join(map(str, RULES_VERSIONS))
         raise CannotRead(f"{request.card} is no bundle of a dispute with the rules of version {versions}.")
     try:
-        return verdict, propose(verdict.card)
+        return verdict, Computed.of(verdict.card)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise CannotRead(f"{request.card} is a bundle of another form than its rules expect.") from None
 

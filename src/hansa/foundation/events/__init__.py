@@ -125,6 +125,7 @@ from hansa.foundation.events.organizations import (
 )
 from hansa.foundation.events.people import ConnectionEnded, ConnectionGranted
 from hansa.foundation.events.pipelines import PipelineRunEnded, PipelineRunStarted
+from hansa.foundation.events.proofs import AttestationRevoked, AttestationVerified
 from hansa.foundation.events.reputation import (
     BondDeposited,
     BondReleased,
@@ -163,6 +164,8 @@ __all__ = [
     "AgentVersionActivated",
     "AgentWalletBound",
     "AgentWalletUnbound",
+    "AttestationRevoked",
+    "AttestationVerified",
     "BondDeposited",
     "BondReleaseStarted",
     "BondReleased",

@@ -208,7 +208,8 @@ class DisputeVotingOpened(_PrivateDisputeEvent, frozen=True):
 class DisputeRuled(_DisputeEvent, frozen=True):
     """A dispute was decided. `ruled_by` is null if it was dismissed because there was no ruling in time.
 
-    `counts` states whether the parties had different owners at that moment; `fee` was paid in the payment in dispute.
+    `counts` states whether the parties had different owners at that moment; `fee` was paid in the payment in dispute. The slash
+    was cut by `slash_reduction` for the attestations of the defendant in `attestation_ids`.
     """
 
     is_always_recorded: ClassVar[bool] = True
@@ -221,6 +222,8 @@ class DisputeRuled(_DisputeEvent, frozen=True):
     currency: str
     fee: str
     counts: bool
+    slash_reduction: str = "0"
+    attestation_ids: tuple[str, ...] = ()
 
 
 class DisputeCompensationRefused(_DisputeEvent, frozen=True):

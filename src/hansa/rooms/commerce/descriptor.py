@@ -83,6 +83,8 @@ ROOM = Room(
             "teg_mint_max_avt",
             "ledger_id",
             "trust_domain",
+            "zkp_dispute_slash_reduction",
+            "zkp_phases_enabled",
         }
     ),
     account_end=disputes.ACCOUNT_END,

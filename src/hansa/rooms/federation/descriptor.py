@@ -143,6 +143,7 @@ ROOM = Room(
             "federation_root_hash",
             "federation_address",
             "federation_sync_interval_seconds",
+            "zkp_phases_enabled",
             "frame_roster_max_age_hours",
             "has_identity",
             "is_central_registry",

@@ -92,9 +92,13 @@ async def show_dispute(
 async def add_evidence(
     dispute_id: DisputeId, sender: Act, request: Request, db: Db, *, settings: Config
 ) -> Response:
-    """Add a piece of evidence."""
+    """Add a piece of evidence, or cite attestations."""
     party, form = await party_of(request, sender.person, db), sender.form
-    body = {name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name).strip()}
+    body: dict[str, Any] = {
+        name: form.value(name).strip() for name in ("uri", "sha256", "note") if form.value(name).strip()
+    }
+    if cited := form.value("attestation_ids").split():
+        body["attestation_ids"] = cited
     answer = await party.act(sender, f"/disputes/{dispute_id}/evidence", body)
     if answer.is_refused:
         refused = answer.on(form)

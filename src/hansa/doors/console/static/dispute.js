@@ -8,7 +8,7 @@ import { hex, isSame, isWhole, momentOf, octetsOf, sha256 } from "./verdict.js";
 import { readCompact } from "./verify_card.js";
 
 // Versions whose bundles are decided. A rule that a version did not have decides none of its bundles.
-export const RULES_VERSIONS = ["1", "2"];
+export const RULES_VERSIONS = ["1", "2", "3"];
 const UNPAID_SINCE = 2;
 const FOR_COMPLAINANT = "IN_FAVOR_OF_COMPLAINANT";
 const FOR_DEFENDANT = "IN_FAVOR_OF_DEFENDANT";

@@ -2,6 +2,7 @@
 
 import { read, Unreadable } from "./canonical.js";
 import { propose, RULES_VERSIONS } from "./dispute.js";
+import { reduction } from "./slash_reduction.js";
 import { NoCryptography, NotAKey } from "./ed25519.js";
 import { FORMULA, verifyExport } from "./reputation.js";
 import { legible } from "./seen.js";
@@ -88,7 +89,7 @@ async function judgedCard(text, found) {
   if (typ === ACHIEVEMENT_TYPE) return { kind: KINDS[typ], ...(await verifyAchievement(text, keys)) };
   const verdict = await verifyCard(text, keys, { typ });
   if (typ !== BUNDLE || verdict.code !== "verified") return { kind: KINDS[typ], ...verdict };
-  return { kind: KINDS[typ], ...verdictOf([...verdict.steps, await proposalOf(found)]) };
+  return { kind: KINDS[typ], ...verdictOf([...verdict.steps, await proposalOf(found), ...reductionOf(found)]) };
 }
 
 // Whether the facts of a bundle that is signed give the ruling that it states.
@@ -99,6 +100,18 @@ async function proposalOf(bundle) {
   const [{ ruling, rule, why }, stated] = [await proposed(bundle), bundle.get("proposal")];
   const isStated = stated instanceof Map && stated.get("ruling") === ruling && stated.get("rule") === rule;
   return step("proposal", isStated, `${ruling ?? rule}: ${why}`);
+}
+
+// Whether the attestations of a bundle take the share of the slash that it states; one that cites nothing, or of earlier rules, states none.
+function reductionOf(bundle) {
+  if (["1", "2"].includes(bundle.get("rules").text) || bundle.get("slash") === null) return [];
+  try {
+    const { isStated, said } = reduction(bundle);
+    return [step("slash", isStated, said)];
+  } catch (trouble) {
+    if (trouble instanceof TypeError) throw new CannotRead("The bundle has another form than the rules expect.");
+    throw trouble;
+  }
 }
 
 // A bundle of another form is signed all the same, when its registry signs anything.

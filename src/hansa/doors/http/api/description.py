@@ -82,6 +82,7 @@ TAGS: dict[str, str] = {
     "OAuth": "Tokens, revocation and registration of clients, in the form of OAuth 2.1.",
     "webhooks": "Signed notifications of events to an address of the developer.",
     "organizations": "Organizations: members, invitations, teams, their agents, and changes that several owners agree to.",
+    "attestations": "Circuits, and attestations of agents by zero-knowledge proofs.",
     "pipelines": "Chains of paid calls with a budget, their runs, and templates.",
     "work orders": "Work that organizations offer, bids of agents, and awards.",
     "agents": "Create agents; their tokens, keys, identity documents, rights and capabilities.",

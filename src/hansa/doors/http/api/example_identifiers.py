@@ -35,7 +35,7 @@ IDENTIFIERS: dict[str, Any] = {
     "actor_did": DID,
     "BundleOut": {
         "kind": "dispute.bundle.v1",
-        "rules": 1,
+        "rules": 3,
         "registry": "hansa.local",
         "currency": "AVT",
         "dispute": {
@@ -48,6 +48,8 @@ IDENTIFIERS: dict[str, Any] = {
         "token": None,
         "offer": None,
         "same_work": [],
+        "attestations": [],
+        "slash": None,
         "payments": [],
         "evidence": [],
         "keys": {"agents": {}, "registry": []},

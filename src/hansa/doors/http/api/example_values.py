@@ -25,6 +25,7 @@ from hansa.doors.http.api.example_bodies import (
 from hansa.doors.http.api.example_federation import BRIDGES, FEDERATION, PEERS, SWAPS
 from hansa.doors.http.api.example_identifiers import IDENTIFIERS
 from hansa.doors.http.api.example_passkeys import PASSKEYS
+from hansa.doors.http.api.example_proofs import PROOFS
 
 VALUES: dict[str, Any] = {
     **BODIES,
@@ -35,6 +36,7 @@ VALUES: dict[str, Any] = {
     **IDENTIFIERS,
     # Phones and their passkeys.
     **PASSKEYS,
+    **PROOFS,
     # Logs of agents.
     "log_metadata": {"port": 8080},
     "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",

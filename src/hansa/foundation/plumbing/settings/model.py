@@ -34,6 +34,7 @@ from .values import (
     origins,
     places,
     priced_flares,
+    proof_phases,
     redirect_schemes,
     roles,
     secret,
@@ -152,7 +153,7 @@ class Settings(FederationSettings, BaseSettings):
     governance_delay_hours: int = Field(default=48, ge=1, le=720)
     exchange_enabled: bool = False
     exchange_fee_bps: int = Field(default=50, ge=0, le=200)
-    # Setting of the operator contract, without effect until attestations with proofs exist.
+    zkp_phases: Annotated[Words, AfterValidator(proof_phases)] = []
     zkp_dispute_slash_reduction: Annotated[str, AfterValidator(share)] = "0"
     staking_min_stake_amount: Decimals = "10"
     mark_min_fee: Decimals = "0.01"
@@ -319,6 +320,11 @@ class Settings(FederationSettings, BaseSettings):
     def uses_workload_api(self) -> bool:
         """Return whether a SPIRE agent certifies this registry and its agents."""
         return self.agent_identity_issuer == "spire"
+
+    @property
+    def zkp_phases_enabled(self) -> list[int]:
+        """The phases of ZKP_PHASES, as the registry card states them: 1 submits and shows attestations, 2 reduces slashes by them."""
+        return [int(phase) for phase in self.zkp_phases]
 
     @property
     def workload_socket(self) -> Path | None:

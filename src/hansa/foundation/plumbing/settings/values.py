@@ -103,6 +103,12 @@ def share(value: str) -> str:
     return value
 
 
+def proof_phases(values: list[str]) -> list[str]:
+    if not {"1", "2"} >= set(values):
+        raise ValueError("none, some or all of 1, 2, separated by commas")
+    return sorted(set(values))
+
+
 def redirect_schemes(values: list[str]) -> list[str]:
     taken = {"http", "https", "javascript", "data", "file", "blob", "about", "vbscript", "ws", "wss", "ftp"}
     for value in values:

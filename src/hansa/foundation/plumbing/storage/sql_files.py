@@ -37,7 +37,7 @@ LAYERS = (
     {"catalogue"},
     {"agents", "people"},
     {"operations", "organizations"},
-    {"enforcement", "transfers"},
+    {"enforcement", "proofs", "transfers"},
     {"commerce"},
     {"spawn"},
     {"pipelines", "reputation", "treasury"},

@@ -22,7 +22,13 @@ from hansa.rooms.commerce.disputes.dispute import (
     DisputeFilter,
     DisputeStatus,
 )
-from hansa.rooms.commerce.disputes.errors import DisputeUnknown, EvidenceClosed, TooMuchEvidence
+from hansa.rooms.commerce.disputes.errors import (
+    AttestationsTooMany,
+    CitedUnknown,
+    DisputeUnknown,
+    EvidenceClosed,
+    TooMuchEvidence,
+)
 from hansa.rooms.commerce.disputes.filing import add_evidence, file
 from hansa.rooms.commerce.disputes.pending_awards import (
     approve_award,
@@ -53,6 +59,7 @@ __all__ = [
     "DISPUTE_DEADLINES",
     "DISPUTE_REFUSALS",
     "SLASH_BOND",
+    "AttestationsTooMany",
     "AwardFilter",
     "AwardOut",
     "AwardReasonIn",
@@ -60,6 +67,7 @@ __all__ = [
     "BondSlash",
     "BondSlashed",
     "BundleOut",
+    "CitedUnknown",
     "Dispute",
     "DisputeFilter",
     "DisputeIn",

@@ -20,6 +20,7 @@ from hansa.rooms.commerce import contracts, payments
 from hansa_verify import CARD_PROFILE, RULES_VERSION, Proposal, propose
 
 from . import store
+from .attested import attested_in, members_of
 from .dispute import Dispute
 from .reading import with_evidence
 from .rules import bound_of
@@ -40,11 +41,12 @@ _ENDED_BY = {
 
 async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, Any]:
     """The bundle of a dispute with its evidence, without a signature."""
-    contract, token, keys = await read_together(
+    contract, token, keys, attested = await read_together(
         tx,
         lambda tx: _contract(tx, dispute),
         lambda tx: _token(tx, dispute),
         lambda tx: _keys(tx, dispute),
+        lambda tx: attested_in(tx, dispute, settings),
     )
     bundle = {
         "kind": KIND,
@@ -64,6 +66,7 @@ async def facts_of(tx: Tx, dispute: Dispute, settings: Settings) -> dict[str, An
             }
             for one in dispute.evidence
         ],
+        **members_of(dispute, attested),
         "keys": keys,
     }
     paid_by = bundle.pop("paid_by")

@@ -3,6 +3,8 @@
 A ruling is one transaction: the hold goes to the party that it is for, units of the defendant are destroyed, those of its
 bond first, the complainant is compensated as far as these reach, the contract closes. The same ruling again is answered as the first time.
 
+Attestations of the defendant reduce the slash first (`attested.py`); everything after follows from the slash that is left.
+
 The units that a ruling moves: the hold to the party that it is for, a slash of the defendant, a compensation.
 
 The bond is slashed first, then the hold and the slash of liquid units are one group of orders. A compensation is issued as far
@@ -10,6 +12,7 @@ as the slash covers it; the rest is an award, which waits for a second administr
 """
 
 import msgspec
+from msgspec.structs import replace
 
 from hansa.foundation.events import Event
 from hansa.foundation.plumbing.jobs import Job, TransactionalKind
@@ -24,6 +27,7 @@ from hansa.rooms.commerce import contracts, slash_settlements
 from hansa.rooms.commerce.bonds import BondSlash, BondSlashed, SlashBond
 
 from . import deposits, moves, rules, store
+from .attested import reduce
 from .bundle import proposal_for
 from .cross_registry import (
     Abroad,
@@ -80,30 +84,33 @@ async def rule(
     rules.require_state(dispute, DisputeStatus.VOTING)
     rules.require_in_time(dispute)
     rules.require_reason(decision, await proposal_for(tx, await with_evidence(tx, dispute), settings))
-    awards = await Awards.of(tx, dispute, contract, decision, settings)
+    reduced = await reduce(tx, dispute, decision, settings)
+    left = reduced.decision
+    awards = await Awards.of(tx, dispute, contract, left, settings)
     bounded = decision if awards.abroad is None else awards.abroad.in_own_units(decision)
     rules.require_bounds(dispute, bounded, awards.compensation_max, parse_amount(settings.dispute_slash_max))
     if awards.abroad is not None:
-        require_settleable(decision, awards.abroad, settings)
+        require_settleable(left, awards.abroad, settings)
     if awards.complainant_abroad is not None:
-        require_awardable(decision, awards.complainant_abroad, settings)
-        await require_not_paid(tx, dispute, decision, awards.complainant_abroad, awards.payment)
+        require_awardable(left, awards.complainant_abroad, settings)
+        await require_not_paid(tx, dispute, left, awards.complainant_abroad, awards.payment)
     await record_admin_act(
         tx, administrator, act="dispute.rule", subject=str(dispute.id), reason=decision.note
     )
     if awards.abroad is not None:
-        await ask_to_slash(tx, dispute, decision, awards.abroad, awards.payment)
+        await ask_to_slash(tx, dispute, left, awards.abroad, awards.payment)
     moved = await awards.move_units(tx, slash_bond)
     if awards.complainant_abroad is not None:
         currency = settings.settlement_currency
         slashed = SlashedHere(moved.outcome.slashed, moved.slash_tx_id, currency, awards.payment)
-        await award(tx, awards.complainant_abroad, dispute, decision, slashed)
+        await award(tx, awards.complainant_abroad, dispute, left, slashed)
     if contract is not None:
         contract = await _end_of(tx, contract, awards, moved)
     if decision.ruling is Ruling.IN_FAVOR_OF_COMPLAINANT:
         await _count_against_peer(tx, dispute, settings)
     fee_paid = dispute.fee_paid if contract is None else contract.fee_paid
-    after = rules.decided(dispute, decision, moved.outcome, fee_paid, administrator.id)
+    decided = rules.decided(dispute, decision, moved.outcome, fee_paid, administrator.id)
+    after = replace(decided, slash_reduction=reduced.reduction, attested=reduced.attested)
     if after.award_amount:
         waiting = (
             f"{format_amount(after.award_amount)} of {format_amount(decision.compensation)} wait as an award"

@@ -105,6 +105,23 @@ class DepositPolicy(msgspec.Struct, frozen=True):
     minimum: Minor
 
 
+class Attested(msgspec.Struct, frozen=True):
+    """Attestations that a dispute cites as they were at `as_of`, and the share of the slash that those in `attestation_ids` take."""
+
+    as_of: str
+    share_each: str
+    share: str
+    attestation_ids: tuple[str, ...]
+    attestations: tuple[dict[str, str | None], ...]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Evidence as a party gives it: a piece, attestations, or both."""
+
+    piece: Piece | None
+    attestation_ids: tuple[str, ...] = ()
+
+
 class Decision(msgspec.Struct, frozen=True):
     """Ruling of an administrator; amounts in minor units."""
 
@@ -126,7 +143,8 @@ class Dispute(msgspec.Struct, frozen=True):
 
     `subject_amount` is the amount that the parties agreed; `paid_amount` and `held_amount` are as of the filing.
     `award_amount` is the part of the compensation that the slash does not cover. `blocked_amount` is the part of a bond
-    that an open dispute keeps, zero below the minimum of the setting.
+    that an open dispute keeps, zero below the minimum of the setting. The first `filed_attestations` of `attestation_ids` were
+    named by the complaint. `slash_reduction` was cut from `slash_requested` by those of `attested`, which a ruling keeps.
     """
 
     id: int
@@ -147,11 +165,14 @@ class Dispute(msgspec.Struct, frozen=True):
     description: str
     claimed_amount: Minor | None
     attestation_ids: tuple[str, ...]
+    filed_attestations: int
     status: DisputeStatus
     ruling: Ruling | None
     compensation_amount: Minor
     slash_requested: Minor
+    slash_reduction: Minor
     slash_applied: Minor
+    attested: Attested | None
     note: str | None
     ruled_by: int | None
     opened_at: datetime

@@ -111,6 +111,21 @@ class TooMuchEvidence(Conflict):
     sentence = "You have added as much evidence to this dispute as one party may."
 
 
+class CitedUnknown(Invalid):
+    """A cited attestation does not exist."""
+
+    code = "ATTESTATION_UNKNOWN"
+    sentence = "`attestation_ids` names an attestation that this registry does not have."
+    remedy = "Submit the proof by POST /attestations/submit, then cite the id that it was given."
+
+
+class AttestationsTooMany(Conflict):
+    """The party has cited as many attestations as it may."""
+
+    code = "TOO_MANY_ATTESTATIONS"
+    sentence = "One party cites up to 20 attestations in a dispute."
+
+
 class RulingTooLate(Conflict):
     """There was no ruling in time: the dispute is being dismissed."""
 

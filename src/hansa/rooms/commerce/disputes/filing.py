@@ -23,7 +23,8 @@ from hansa.rooms import agents, journal, ledger, transfers
 from hansa.rooms.commerce import contracts, payments
 
 from . import deposits, moves, rules, store
-from .dispute import Complaint, Dispute, Funds, Piece, Subject
+from .attested import cite, require_cited
+from .dispute import Complaint, Dispute, Funds, Given, Piece, Subject
 from .errors import (
     DefendantUnknown,
     DisputeExists,
@@ -50,9 +51,10 @@ class Malpractice(msgspec.Struct, frozen=True):
 async def file(tx: Tx, complaint: Complaint, settings: Settings) -> Dispute:
     """File a dispute; either party may be an agent of another registry. A complainant of this one makes a deposit.
 
-    Raises: DepositUncovered, SelfDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and the errors of `find_subject`.
+    Raises: CitedUnknown, DepositUncovered, SelfDispute, DefendantUnknown, TooManyDisputes, DisputeExists, Forbidden, and the errors of `find_subject`.
     """
     rules.require_other(complaint)
+    await require_cited(tx, complaint.attestation_ids)
     subject = await find_subject(tx, complaint, settings)
     await _lock_parties(tx, complaint, settings)
     await store.lock_complainant(tx, complaint.complainant_did)
@@ -189,14 +191,22 @@ async def _transaction(tx: Tx, complaint: Complaint, tx_id: int, settings: Setti
     )
 
 
-async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, piece: Piece) -> Dispute:
-    """Add a piece of evidence. Raises: DisputeUnknown, EvidenceClosed, TooMuchEvidence."""
+async def add_evidence(tx: Tx, agent: Agent, dispute_id: int, given: Given) -> Dispute:
+    """Add a piece of evidence, citations of attestations, or both.
+
+    Raises: DisputeUnknown, EvidenceClosed, TooMuchEvidence, CitedUnknown, AttestationsTooMany.
+    """
     dispute, _ = await take(tx, dispute_id)
     rules.require_seen(dispute, agent.did)
     rules.require_evidence_open(dispute)
-    given = [one.piece for one in (await with_evidence(tx, dispute)).evidence if one.by == agent.did]
-    if not rules.has_room_for(given, piece):
-        raise TooMuchEvidence
-    await store.add_evidence(tx, dispute.id, agent.did, [piece])
+    if given.piece is not None:
+        earlier = [one.piece for one in (await with_evidence(tx, dispute)).evidence if one.by == agent.did]
+        if not rules.has_room_for(earlier, given.piece):
+            raise TooMuchEvidence
+        await store.add_evidence(tx, dispute.id, agent.did, [given.piece])
+    if given.attestation_ids:
+        await cite(tx, dispute, agent.did, given.attestation_ids)
     await journal.append(tx, moves.evidence_added(dispute, agent.did))
-    return await with_evidence(tx, dispute)
+    changed = await store.find(tx, dispute.id)
+    assert changed is not None, "the dispute is locked"
+    return await with_evidence(tx, changed)

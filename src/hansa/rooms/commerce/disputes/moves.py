@@ -98,6 +98,8 @@ def ruled(dispute: Dispute, currency: str, *, counts: bool) -> Event:
         currency=currency,
         fee=format_amount(dispute.fee_paid),
         counts=counts,
+        slash_reduction=format_amount(dispute.slash_reduction),
+        attestation_ids=() if dispute.attested is None else dispute.attested.attestation_ids,
     )
 
 

@@ -95,6 +95,7 @@ DISPUTE_REFUSALS: tuple[type[Refused], ...] = (
         *_EVERY_WRITE,
         *DISPUTE_REFUSALS,
         errors.SelfDispute,
+        errors.CitedUnknown,
         errors.PayerOnly,
         errors.DefendantUnknown,
         federation.FrameUnavailable,
@@ -161,7 +162,14 @@ async def file_malpractice_record(
     "/{dispute_id}/evidence",
     status_code=201,
     response_model=DisputeOut,
-    responses=problems(*_EVERY_WRITE, errors.DisputeUnknown, errors.EvidenceClosed, errors.TooMuchEvidence),
+    responses=problems(
+        *_EVERY_WRITE,
+        errors.DisputeUnknown,
+        errors.EvidenceClosed,
+        errors.TooMuchEvidence,
+        errors.CitedUnknown,
+        errors.AttestationsTooMany,
+    ),
 )
 async def add_evidence_to_dispute(
     dispute_id: DisputeId,
@@ -172,11 +180,11 @@ async def add_evidence_to_dispute(
     writes: WriteLimit,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Add evidence as a party, while the dispute is open."""
+    """Add evidence as a party, while the dispute is open: a piece by its digest, attestations of this registry, or both."""
     await writes.admit(agent.did)
 
     async def added(tx: Tx) -> DisputeOut:
-        return DisputeOut.of(await add_evidence(tx, agent, dispute_id, body.piece()))
+        return DisputeOut.of(await add_evidence(tx, agent, dispute_id, body.given()))
 
     answer = await once(db, _repeatable(agent.did, f"/disputes/{dispute_id}/evidence", key, body), added)
     answer.status_code = 201

@@ -27,6 +27,7 @@ from .dispute import (
     Dispute,
     DisputeStatus,
     Evidence,
+    Given,
     Piece,
     ReasonCode,
     Ruling,
@@ -46,7 +47,7 @@ AttestationId = Annotated[str, Field(min_length=1, max_length=128)]
 REASON_MAX_CHARACTERS = 500
 
 
-class EvidenceIn(RequestBody):
+class PieceIn(RequestBody):
     """Where the evidence is, and its digest; the registry stores no files."""
 
     uri: Annotated[str | None, Field(max_length=URI_MAX_CHARACTERS)] = None
@@ -56,6 +57,34 @@ class EvidenceIn(RequestBody):
     def piece(self) -> Piece:
         """The evidence that this request adds."""
         return Piece(self.sha256, self.uri, self.note)
+
+
+class EvidenceIn(RequestBody):
+    """A piece of evidence by its digest, attestations, or both; the registry stores no files."""
+
+    uri: Annotated[str | None, Field(max_length=URI_MAX_CHARACTERS)] = None
+    sha256: Annotated[str | None, Field(pattern=r"^[0-9a-f]{64}$")] = Field(
+        default=None, description="Digest of the evidence; absent where attestations alone are cited."
+    )
+    note: Annotated[str | None, Field(max_length=TEXT_MAX_CHARACTERS)] = None
+    attestation_ids: list[AttestationId] = Field(
+        default=[],
+        max_length=ATTESTATIONS_MAX,
+        description="Attestations of this registry that the party cites, its own or those of others.",
+    )
+
+    @model_validator(mode="after")
+    def _has_evidence(self) -> "EvidenceIn":
+        if self.sha256 is None and (
+            not self.attestation_ids or self.uri is not None or self.note is not None
+        ):
+            raise ValueError("give sha256, with uri and note where there are any, or attestation_ids alone")
+        return self
+
+    def given(self) -> Given:
+        """The evidence that this request adds."""
+        piece = None if self.sha256 is None else Piece(self.sha256, self.uri, self.note)
+        return Given(piece, tuple(dict.fromkeys(self.attestation_ids)))
 
 
 class DisputeIn(RequestBody):
@@ -70,7 +99,11 @@ class DisputeIn(RequestBody):
     claimed_amount: PositiveAmount | None = Field(
         default=None, description="Bounds what a ruling gives; absent: the amount of the payment."
     )
-    attestation_ids: list[AttestationId] = Field(default=[], max_length=ATTESTATIONS_MAX)
+    attestation_ids: list[AttestationId] = Field(
+        default=[],
+        max_length=ATTESTATIONS_MAX,
+        description="Attestations of this registry that the complaint cites.",
+    )
 
     @model_validator(mode="after")
     def _has_one_subject(self) -> "DisputeIn":
@@ -90,7 +123,7 @@ class DisputeIn(RequestBody):
             token_id=self.token_id,
             tx_id=None if self.transaction_id is None else int(self.transaction_id.removeprefix("tx-")),
             claimed_amount=None if self.claimed_amount is None else parse_positive(self.claimed_amount),
-            attestation_ids=tuple(self.attestation_ids),
+            attestation_ids=tuple(dict.fromkeys(self.attestation_ids)),
         )
 
 
@@ -98,7 +131,7 @@ class MalpracticeIn(RequestBody):
     """Malpractice of the other party of a contract. The evidence is a text, or digests of what shows it."""
 
     contract_id: ContractId
-    evidence: Text | EvidenceIn | Annotated[list[EvidenceIn], Field(min_length=1, max_length=PIECES_MAX)]
+    evidence: Text | PieceIn | Annotated[list[PieceIn], Field(min_length=1, max_length=PIECES_MAX)]
     claimed_damages: PositiveAmount | None = None
 
     def record(self) -> Malpractice:
@@ -108,7 +141,7 @@ class MalpracticeIn(RequestBody):
         return Malpractice(
             self.contract_id,
             next((one for one in given if isinstance(one, str)), "Malpractice."),
-            tuple(one.piece() for one in given if isinstance(one, EvidenceIn)),
+            tuple(one.piece() for one in given if isinstance(one, PieceIn)),
             claimed,
         )
 
@@ -225,6 +258,9 @@ class DisputeOut(LazyModel):
     ruling: Ruling | None
     compensation_amount: str
     slash_requested: str
+    slash_reduction: str = Field(
+        description="The part of `slash_requested` that attestations of the defendant took: it is not destroyed."
+    )
     slash_applied: str
     award_amount: str = Field(
         description="The part of the compensation that the slash does not cover: a second administrator decides it."
@@ -258,6 +294,7 @@ class DisputeOut(LazyModel):
             deposit=format_amount(dispute.deposit_amount),
             compensation_amount=format_amount(dispute.compensation_amount),
             slash_requested=format_amount(dispute.slash_requested),
+            slash_reduction=format_amount(dispute.slash_reduction),
             slash_applied=format_amount(dispute.slash_applied),
             award_amount=format_amount(dispute.award_amount),
             evidence=[EvidenceOut.of(one) for one in dispute.evidence],
@@ -282,6 +319,12 @@ class BundleOut(LazyModel):
     same_work: list[dict[str, Any]]
     payments: list[dict[str, Any]]
     evidence: list[dict[str, Any]]
+    attestations: list[dict[str, Any]] = Field(
+        description="Attestations that the parties cite, as they were at the ruling, or are now where there is none."
+    )
+    slash: dict[str, Any] | None = Field(
+        description="The reduction of the slash that follows from them, which anybody computes again; null where none is cited."
+    )
     keys: dict[str, Any]
     proposal: ProposalOut
     signatures: list[dict[str, str]]
@@ -296,6 +339,7 @@ _DERIVED = {
     "deposit",
     "compensation_amount",
     "slash_requested",
+    "slash_reduction",
     "slash_applied",
     "award_amount",
     "evidence",

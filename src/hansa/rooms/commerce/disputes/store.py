@@ -17,6 +17,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms.commerce import contracts
 
 from .dispute import (
+    Attested,
     AwardFilter,
     AwardStatus,
     Complaint,
@@ -29,7 +30,15 @@ from .dispute import (
     Subject,
 )
 
-_COLUMNS = ", ".join(f"d.{name}" for name in Dispute.__struct_fields__ if name not in {"now", "evidence"})
+_COMPUTED = {
+    "attestation_ids": """d.attestation_ids || ARRAY(
+  SELECT c.attestation_id FROM commerce_dispute_citation c
+  WHERE c.dispute_id = d.id AND c.attestation_id <> ALL (d.attestation_ids) ORDER BY c.id) AS attestation_ids""",
+    "filed_attestations": "cardinality(d.attestation_ids) AS filed_attestations",
+}
+_COLUMNS = ", ".join(
+    _COMPUTED.get(name, f"d.{name}") for name in Dispute.__struct_fields__ if name not in {"now", "evidence"}
+)
 
 _DISPUTES = f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM commerce_dispute d"  # noqa: S608
 
@@ -54,7 +63,9 @@ _CHANGING = (
     "ruling",
     "compensation_amount",
     "slash_requested",
+    "slash_reduction",
     "slash_applied",
+    "attested",
     "fee_paid",
     "note",
     "ruled_by",
@@ -71,6 +82,14 @@ _SETS = ", ".join(f"{name} = ${place}" for place, name in enumerate(_CHANGING, s
 _SAVE = f"""
 UPDATE commerce_dispute SET {_SETS} WHERE id = $1 AND status = $2 AND award_status IS NOT DISTINCT FROM $3 RETURNING 1
 """  # noqa: S608
+
+_CITE = """
+INSERT INTO commerce_dispute_citation (dispute_id, by_did, attestation_id)
+SELECT $1, $2, given FROM unnest($3::text[]) WITH ORDINALITY AS g (given, place) ORDER BY place
+ON CONFLICT (dispute_id, attestation_id) DO NOTHING
+"""
+
+_COUNT_CITATIONS = "SELECT count(*) FROM commerce_dispute_citation WHERE dispute_id = $1 AND by_did = $2"
 
 _ADD_EVIDENCE = """
 INSERT INTO commerce_dispute_evidence (dispute_id, by_did, uri, sha256, note, at)
@@ -228,7 +247,10 @@ async def count_open_decisions(tx: Tx) -> OpenDecisions:
 
 async def save(tx: Tx, before: Dispute, after: Dispute) -> bool:
     """Write the changed columns; return whether the dispute was still in the state that it is moved from."""
-    values = [getattr(after, name) for name in _CHANGING]
+    members = {name: getattr(after, name) for name in _CHANGING}
+    if after.attested is not None:
+        members["attested"] = msgspec.json.encode(after.attested).decode()
+    values = list(members.values())
     return await tx.fetchval(_SAVE, before.id, before.status, before.award_status, *values) is not None
 
 
@@ -242,6 +264,17 @@ async def add_evidence(tx: Tx, dispute_id: int, by: str, pieces: Sequence[Piece]
         [one.sha256 for one in pieces],
         [one.note for one in pieces],
     )
+
+
+async def cite(tx: Tx, dispute_id: int, by: str, attestation_ids: Sequence[str]) -> None:
+    """Write citations of a party; one that the dispute has stays that of the party that cited it first."""
+    await tx.execute(_CITE, dispute_id, by, list(attestation_ids))
+
+
+async def count_citations(tx: Tx, dispute_id: int, by: str) -> int:
+    """How many attestations a party cited as evidence."""
+    count: int = await tx.fetchval(_COUNT_CITATIONS, dispute_id, by)
+    return count
 
 
 async def evidence(tx: Tx, dispute_ids: Sequence[int]) -> dict[int, list[Evidence]]:
@@ -288,11 +321,13 @@ async def count_keeping(tx: Tx, dids: Sequence[str]) -> dict[str, int]:
 def _dispute(row: asyncpg.Record | dict[str, Any]) -> Dispute:
     members = dict(row)
     ruling, contract_status, award = members["ruling"], members["contract_status"], members["award_status"]
+    attested = members["attested"]
     members |= {
         "status": DisputeStatus(members["status"]),
         "ruling": None if ruling is None else Ruling(ruling),
         "contract_status": None if contract_status is None else contracts.Status(contract_status),
         "award_status": None if award is None else AwardStatus(award),
         "attestation_ids": tuple(members["attestation_ids"]),
+        "attested": None if attested is None else msgspec.json.decode(attested, type=Attested),
     }
     return Dispute(**members)

@@ -112,7 +112,7 @@ def _capabilities(settings: Settings, facts: CardFacts) -> dict[str, Any]:
         "a2a_versions_supported": list(A2A_VERSIONS),
         "registry_card_versions_served": [CARD_VERSION],
         "supports_payment_protocol": [PAYMENT_PROTOCOL],
-        "zkp_phases_enabled": [],
+        "zkp_phases_enabled": settings.zkp_phases_enabled,
     }
 
 

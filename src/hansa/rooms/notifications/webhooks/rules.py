@@ -75,6 +75,8 @@ class WebhookEvent(StrEnum):
     WORK_ORDER_CLOSED = "work_order.closed"
     PIPELINE_RUN_STARTED = "pipeline_run.started"
     PIPELINE_RUN_ENDED = "pipeline_run.ended"
+    ATTESTATION_VERIFIED = "attestation.verified"
+    ATTESTATION_REVOKED = "attestation.revoked"
     EXCHANGE_LISTING_APPROVED = "exchange.listing_approved"
     EXCHANGE_LAUNCH_CLOSED = "exchange.launch_closed"
     EXCHANGE_LISTING_HALTED = "exchange.listing_halted"

@@ -274,7 +274,14 @@ async def dispute_contract_as_organization(
     "/disputes/{dispute_id}/evidence",
     status_code=201,
     response_model=commerce.DisputeOut,
-    responses=problems(*_ACTING, commerce.DisputeUnknown, commerce.EvidenceClosed, commerce.TooMuchEvidence),
+    responses=problems(
+        *_ACTING,
+        commerce.DisputeUnknown,
+        commerce.EvidenceClosed,
+        commerce.TooMuchEvidence,
+        commerce.CitedUnknown,
+        commerce.AttestationsTooMany,
+    ),
 )
 async def add_evidence_as_organization(
     dispute_id: DisputeId, body: commerce.EvidenceIn, admin: ByAdmin
@@ -283,6 +290,6 @@ async def add_evidence_as_organization(
     return await admin.on_dispute(
         "dispute.evidence",
         f"dispute:{dispute_id}",
-        lambda tx, agent: commerce.add_evidence(tx, agent, dispute_id, body.piece()),
+        lambda tx, agent: commerce.add_evidence(tx, agent, dispute_id, body.given()),
         body,
     )
