@@ -38,6 +38,7 @@ CONVERSATIONS = {
     "spawn": "test_spawn.py",
     "status": "test_public_status.py",
     "proofs": "test_attestations_in_a_browser.py",
+    "support": "test_support_tickets.py",
     "treasury": "test_treasury_payments.py",
     "transfers": "test_transfers.py",
 }

@@ -20,6 +20,7 @@ from tests.registry import (
     card_of,
     text_of,
 )
+from tests.support import answered, changed, opened
 from tests.treasuries import ONE_OWNER, ruled
 
 NO_GRANT = {"genesis_grant_enabled": False}
@@ -323,9 +324,16 @@ async def test_nothing_stored_names_the_person_any_more(registry: TestRegistry):
         json={"url": "https://vanishing.example.org/hook", "event_types": ["*"]},
         headers=ada.headers,
     )
+    await opened(ada, subject="Vanishing worry", body="It is vanishing.")
     await registry.post("/auth/forgot-password", json={"email": body["email"]})
     stored = await everything_stored(registry)
-    for trace in ("Ada Vanishing", "ada.vanishing@example.org", "Vanishing key", "vanishing.example.org"):
+    for trace in (
+        "Ada Vanishing",
+        "ada.vanishing@example.org",
+        "Vanishing key",
+        "vanishing.example.org",
+        "Vanishing worry",
+    ):
         assert trace in stored
     await requested(ada)
     await let_time_pass(registry, 14)
@@ -342,6 +350,23 @@ async def test_nothing_stored_names_the_person_any_more(registry: TestRegistry):
     for row in left:
         count = f'SELECT count(*) FROM "{row["table_name"]}" WHERE developer_id = $1'
         assert await registry.database.read(lambda tx, s=count: tx.fetchval(s, me)) == 0, row["table_name"]
+
+
+async def test_a_colleague_who_was_deleted_stays_in_the_work_of_the_support_without_a_number(
+    registry: TestRegistry, developer: TestDeveloper
+):
+    colleague = await registry.administrator("admin_support")
+    ticket = await opened(developer)
+    number = (await registry.get("/auth/profile", headers=colleague.headers)).json()["id"]
+    await changed(colleague, ticket, assignee=number)
+    await answered(colleague, ticket)
+    await answered(colleague, ticket, internal=True)
+    await requested(colleague)
+    await let_time_pass(registry, 14)
+    await sweep(registry)
+    other = await registry.administrator("admin_support")
+    case = (await registry.get(f"/admin/support/tickets/{ticket['id']}", headers=other.headers)).json()
+    assert (case["assignee"], case["messages"][0]["staff"], case["notes"][0]["staff"]) == (None, None, None)
 
 
 async def test_a_request_to_invite_the_person_is_cancelled_without_the_address(

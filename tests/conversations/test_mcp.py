@@ -18,6 +18,7 @@ ALL = sorted(
         *("approve_work", "request_changes", "reject_work", "cancel_contract"),
         *("file_dispute", "add_evidence", "read_dispute"),
         *("start_run", "read_run", "resume_run", "cancel_run"),
+        *("open_ticket", "reply_ticket"),
     ]
 )
 

@@ -248,6 +248,8 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/snapshot": _administrators(),
     f"{OFFICE}/reactors/{{name}}/retry": _administrators(),
     f"{OFFICE}/organizations/{{organization_id}}/owners": _appointment,
+    f"{OFFICE}/support/{{ticket_id:uuid}}/messages": _administrators(body="Staged", internal="false"),
+    f"{OFFICE}/support/{{ticket_id:uuid}}/change": _administrators(priority="high"),
     f"{OFFICE}/invites": _administrators(count="1"),
     f"{OFFICE}/invites/{{invite_id}}/revoke": _administrators(),
     f"{OFFICE}/jobs/{{job_id:int}}/{{act}}": _administrators(),

@@ -23,6 +23,7 @@ from tests.hostile import (
     phone_requests,
     pipeline_requests,
     release_requests,
+    support_requests,
     work_order_requests,
 )
 from tests.registry import PASSWORD, TestDeveloper, TestRegistry, card_of
@@ -329,6 +330,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
             **pipeline_requests.FORMS,
             **release_requests.FORMS,
             **phone_requests.FORMS,
+            **support_requests.FORMS,
         }.items()
     },
     "POST /login": _login,
@@ -339,6 +341,9 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/sessions/end-all": _keyed,
     "POST /confirm": lambda stage: _keyed(stage, password=PASSWORD),
     "POST /sign-up": _sign_up,
+    "POST /report": lambda stage: _anybodys(
+        stage, agent_did=stage.agent.did, reason="Staged report", body="Staged", email=""
+    ),
     "POST /forgot-password": _forgotten,
     "POST /recover": _recovery,
     "POST /set-password": _new_password,

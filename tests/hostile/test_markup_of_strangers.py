@@ -45,7 +45,15 @@ PUBLIC = (
         "/attestations",
     ),
     *("/licences", "/docs", "/docs/problems", "/guides", "/changelog", "/terms", "/privacy", "/first-steps"),
-    *("/login", "/sign-up", "/forgot-password", "/recover", "/recover/two-factor", "/set-password"),
+    *(
+        "/login",
+        "/sign-up",
+        "/report",
+        "/forgot-password",
+        "/recover",
+        "/recover/two-factor",
+        "/set-password",
+    ),
 )
 OWN = (
     *("", "/card", "/versions", "/versions/1", "/rights", "/approvals", "/capabilities", "/credentials"),
@@ -147,6 +155,7 @@ class Strangers:
         await self.post("memo", "/teg/transfer", self.agent, self._transfer(text))
         await self._log(text)
         await self._release(text)
+        await self._ticket(text)
         await self._payment(text)
         await self._contract(text, address)
         dispute = await self.post(
@@ -185,6 +194,24 @@ class Strangers:
         await self.post(
             "release notes", f"{base}/versions", self.owner, {"version": uuid4().hex, "release_notes": text}
         )
+
+    async def _ticket(self, text: str) -> None:
+        content = {"subject": text[:150], "body": text, "category": "other"}
+        made = await self.post("ticket", "/support/tickets", self.owner, content)
+        if not made:
+            return
+        path = f"/support/tickets/{made['id']}"
+        await self.post("ticket message", f"{path}/messages", self.owner, {"body": text})
+        for internal in (True, False):
+            body = {"body": text, "internal": internal}
+            await self.post("ticket answer", f"/admin{path}/messages", self.administrator, body)
+        self.written.pages += [f"/account/support/{made['id']}", f"/administration/support/{made['id']}"]
+        await self.post("close", f"{path}/close", self.owner, {})
+        report = {"agent_did": self.agent.did, "reason": text[:150], "body": text}
+        reported = await self.registry.post(
+            "/support/reports", json=report, headers=self.registry.elsewhere()
+        )
+        self.written.note("report", reported)
 
     async def _log(self, text: str) -> None:
         base = f"/agents/{self.agent.did}/logs"
@@ -473,6 +500,7 @@ async def test_markup_of_strangers_is_text_on_every_page_that_shows_it(strangers
         await strangers.write(text, next(addresses), number)
     written, registry = strangers.written, strangers.registry
     reached = {"display name", "card whole", "memo", "contract", "complaint", "key", "webhook", "invitation"}
+    reached |= {"ticket", "ticket message", "ticket answer", "report"}
     reached |= {
         "token",
         "task",

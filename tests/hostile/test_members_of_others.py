@@ -37,7 +37,11 @@ OWN_SECRETS = {
 }  # fmt: skip
 """What the caller holds or chooses itself, in a scope of its own."""
 PUBLIC = {"attestation_ids", "circuit_id"}
-PUBLIC_RECORDS = {("GET /log/proof", "id"), ("GET /api/auditor/attestations", "before_id")}
+PUBLIC_RECORDS = {
+    ("GET /log/proof", "id"),
+    ("GET /api/auditor/attestations", "before_id"),
+    ("POST /api/v1/support/reports", "agent_did"),
+}
 BY_POSSESSION = {
     ("POST /api/v1/a2a-payment/verify", "token"),
     ("GET /api/v1/auth/verify-email", "token"),
@@ -82,6 +86,8 @@ SHOWN_ELSEWHERE = {
     ("POST /api/v1/agora/orders", "X-Capability-Token"): "conversations/test_orders.py::test_a_capability_bounds_the_buys_of_its_holder_alone",
     ("POST /api/v1/agora/orders", "approval_id"): "conversations/test_orders.py::test_a_buy_over_the_limit_waits_for_the_owner",
     ("POST /api/v1/organizations/{organization_id}/work-orders/{work_order_id}/award", "bid_id"): "conversations/test_work_orders_attacked.py::test_a_bid_of_another_order_or_organization_is_not_awarded",
+    ("POST /api/v1/support/tickets", "agent_did"): "conversations/test_support_tickets.py::test_the_agent_and_the_related_thing_are_the_authors_own",
+    ("POST /api/v1/support/tickets", "related.id"): "conversations/test_support_tickets.py::test_the_agent_and_the_related_thing_are_the_authors_own",
     ("POST /api/v1/teg/cross-registry-transfer", "quote_id"): "neighbours/test_swaps.py::test_a_quote_is_of_its_agent_amount_and_minute",
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ OF_AGENTS_AND_THEIR_OWNERS = {
 }  # fmt: skip
 OF_DEVELOPERS = {
     "connection_id", "key_id", "session_id", "webhook_id", "delivery_id", "organization_id", "team", "invitation_id",
-    "request_id", "budget_id",
+    "request_id", "budget_id", "ticket_id",
 }  # fmt: skip
 OF_THE_REGISTRY = {
     "licence_id", "developer_id", "invite_id", "job_id", "lid", "peer_id", "settlement_id", "authorization_id", "code", "name",

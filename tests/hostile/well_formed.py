@@ -36,6 +36,7 @@ from tests.hostile import (
     proof_requests,
     release_requests,
     status_requests,
+    support_requests,
     work_order_requests,
 )
 from tests.hostile.agent_and_administration_forms import AGENT_AND_ADMINISTRATION_FORMS, forget_flares
@@ -71,6 +72,7 @@ EVERYTHING_ON: dict[str, Any] = {
 
 # Where the act is a part of the path.
 ACTS_OF_PAGES = {
+    "POST /account/support/{ticket_id:uuid}/{act}": "messages",
     "POST /account/agents/{did}/wallet/bond/{act}": "deposit",
     "POST /administration/admissions/{licence_id:uuid}/{act}": "suspend",
     "POST /administration/developers/{developer_id:int}/{act}": "reinstate",
@@ -672,6 +674,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     **pipeline_requests.MADE_ANEW,
     **phone_requests.MADE_ANEW,
     **status_requests.MADE_ANEW,
+    **support_requests.MADE_ANEW,
     "/agent-cards/{org}/{name:card_name}": _org_and_name,
     "/jurisdiction/contracts/{contract_id}": _proved_contract,
     "{authorization_id:uuid}": _authorization_to_withdraw,
@@ -766,6 +769,7 @@ async def _withdraw_proposals(stage: Stage) -> None:
 
 _BEFORE: dict[str, Callable[[Stage], Awaitable[None]]] = {
     **exchange_requests.BEFORE,
+    **support_requests.BEFORE,
     "POST /account/agents/{did}/wallet/bond/{act}": _fund_a_bond,
     "POST /account/agents/{did}/contracts": _withdraw_proposals,
     "POST /administration/licences/genesis": _forget_licences,
@@ -1423,6 +1427,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
             exchange_requests.BODIES,
             phone_requests.BODIES,
             status_requests.BODIES,
+            support_requests.BODIES,
         )
         for operation, make in bodies.items()
     },

@@ -82,6 +82,7 @@ _.asks
 _.assertion
 _.assertion_method
 _.asset
+_.assignee
 _.at
 _.atomic
 _.attempted
@@ -94,6 +95,7 @@ _.attestation_ids
 _.attestations
 _.auditor_kids
 _.authentication
+_.author
 _.authority
 _.authorization
 _.authorization_endpoint
@@ -180,6 +182,7 @@ _.card_verdicts
 _.cards
 _.cards_refused
 _.carried
+_.category
 _.cause
 _.caveats
 _.certificate
@@ -418,6 +421,7 @@ _.fills
 _.filter
 _.findings
 _.first_agent
+_.first_answered_at
 _.first_sequence
 _.first_staked_at
 _.first_timestamp
@@ -506,6 +510,7 @@ _.instance
 _.intent
 _.interactions
 _.interfaces
+_.internal
 _.internal_host
 _.interval_seconds
 _.invalid_message
@@ -679,6 +684,7 @@ _.nodes
 _.nonce
 _.not_me
 _.note
+_.notes
 _.notified_at
 _.notional
 _.number
@@ -788,6 +794,7 @@ _.price_currency
 _.price_impact
 _.pricing
 _.pricing_model
+_.priority
 _.privacy_url
 _.private_key_pem
 _.profile
@@ -870,6 +877,7 @@ _.registry_card_version
 _.registry_name
 _.registry_url
 _.regulated_actions
+_.related
 _.relay
 _.releasable_at
 _.release_notes
@@ -878,6 +886,7 @@ _.remaining
 _.remotes
 _.removing
 _.replaces
+_.reporter_email
 _.repository
 _.representative_queries
 _.reputation
@@ -896,6 +905,7 @@ _.reserve_from
 _.reserve_own
 _.reserve_to
 _.reserved
+_.resolved_at
 _.resource
 _.resource_documentation
 _.resource_name
@@ -1042,6 +1052,7 @@ _.spiffe
 _.spiffe_id
 _.spiffe_refresh_hint
 _.spiffe_sequence
+_.staff
 _.staked
 _.staked_at
 _.staked_balance
@@ -1107,6 +1118,8 @@ _.text
 _.thresholds
 _.tick
 _.ticket
+_.ticket_id
+_.tickets
 _.tier
 _.tiers
 _.time_in_force

@@ -23,6 +23,7 @@ ROOMS = (
     "achievements",
     "reputation",
     "pipelines",
+    "support",
     "treasury",
     "exchange",
     "governance",

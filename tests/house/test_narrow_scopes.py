@@ -39,6 +39,9 @@ HARMLESS = {
     "plumbing_letter",
     "plumbing_log_outbox",
     "plumbing_rate_limit",
+    "support_message",
+    "support_move",
+    "support_ticket",
 }
 
 _OF_PIPELINES = "pays nothing: the agent starts the runs, within its roles and its spend policy"
@@ -90,7 +93,7 @@ AREAS = {
         "plumbing_parameter",
         "status_",
     },
-    "admin_support": {"organizations_", "people_invite"},
+    "admin_support": {"support_", "organizations_", "people_invite"},
     "admin_treasury": {"auditor_", "commerce_dispute", "federation_peer", "ledger_account", "transfers_"},
 }
 AREAS_THAT_MAKE_SECRETS = {

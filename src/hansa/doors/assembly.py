@@ -23,6 +23,7 @@ from hansa.rooms import (
     reputation,
     spawn,
     status,
+    support,
     transfers,
     treasury,
 )
@@ -44,6 +45,7 @@ ASSEMBLY = Assembly(
         commerce.ROOM,
         spawn.ROOM,
         pipelines.ROOM,
+        support.ROOM,
         treasury.ROOM,
         reputation.ROOM,
         achievements.ROOM,

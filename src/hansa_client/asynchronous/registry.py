@@ -38,6 +38,7 @@ from .rulings import AsyncRulings
 from .session import AsyncSession
 from .staking import AsyncStaking
 from .status import AsyncStatus
+from .support import AsyncSupport
 from .transfers import AsyncTransfers
 from .transport import AsyncTransport
 from .treasury import AsyncTreasury
@@ -99,6 +100,7 @@ class AsyncRegistry:
         self.attestations = AsyncAttestations(transport, login, acting)
         self.bonds = AsyncBonds(transport, acting)
         self.achievements = AsyncAchievements(transport, login, acting)
+        self.support = AsyncSupport(transport, login)
         self.webhooks = AsyncWebhooks(transport, login)
         self.events = AsyncEvents(transport, self._sender, acting)
 

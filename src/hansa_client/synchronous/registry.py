@@ -39,6 +39,7 @@ from .rulings import Rulings
 from .session import Session
 from .staking import Staking
 from .status import Status
+from .support import Support
 from .transfers import Transfers
 from .transport import Transport
 from .treasury import Treasury
@@ -100,6 +101,7 @@ class Registry:
         self.attestations = Attestations(transport, login, acting)
         self.bonds = Bonds(transport, acting)
         self.achievements = Achievements(transport, login, acting)
+        self.support = Support(transport, login)
         self.webhooks = Webhooks(transport, login)
         self.events = Events(transport, self._sender, acting)
 

@@ -60,6 +60,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "agent-frameworks",
             "mcp-servers",
             "webhooks",
+            "support",
             "client",
             "command-line",
         ),

@@ -35,7 +35,7 @@ STATES: Mapping[str, tuple[str, ...]] = {
         "pending", "proposed", "open", "submitted", "queued", "waiting", "locked", "prepared", "under_review",
         "changes_requested", "requested", "not_checked", "disputed", "appealed", "voting", "paused",
         "review", "halted", "launching", "partially_filled", "subscribed",
-        "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown", "awaiting",
+        "waiting_for_user", "maturing", "releasing", "ending", "waiting_approval", "waiting_funds", "unknown", "awaiting",
     ),
     "active": (
         "active", "accepted", "authorized", "running", "processing", "settling", "listed", "alive", "reserved", "live",

@@ -40,6 +40,7 @@ from hansa.doors.console import (
     session_pages,
     status_page,
     supply_page,
+    support,
     swap_pages,
     work_pages,
 )
@@ -102,6 +103,7 @@ def service_routes() -> ServiceRoutes:
         *own_agents.ROUTERS,
         *organizations.ROUTERS,
         *agreements.ROUTERS,
+        *support.ROUTERS,
         *administration.ROUTERS,
         event_pages.direct_router,
         event_pages.router,

@@ -13,7 +13,7 @@ from hansa.foundation.plumbing.web.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount
-from hansa.rooms import commerce
+from hansa.rooms import commerce, support
 
 REQUEST_ID_MAX = 64
 PAGE_DEFAULT, PAGE_MAX = 10, 50
@@ -45,12 +45,16 @@ class AsAgent(Arguments):
     )
 
 
-class Acts(AsAgent):
+class Repeated(Arguments):
     """Arguments of an act that may be repeated."""
 
     request_id: Annotated[str | None, Field(pattern=KEY_PATTERN, max_length=REQUEST_ID_MAX)] = Field(
         default=None, description="Name of this act; the same act under the same name is done once."
     )
+
+
+class Acts(AsAgent, Repeated):
+    """Arguments of an act of an agent that may be repeated."""
 
 
 class Paged(LazyModel):
@@ -244,6 +248,16 @@ class ResumeRun(OnRun):
     """A run that goes on."""
 
     budget: PositiveAmount | None = Field(default=None, description="The new budget in all.")
+
+
+class OpenTicket(support.SupportTicketIn, Repeated):
+    """A ticket."""
+
+
+class ReplyTicket(support.SupportMessageIn, Repeated):
+    """A message in a ticket."""
+
+    ticket_id: UUID
 
 
 class SearchTools(Arguments):

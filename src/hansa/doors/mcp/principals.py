@@ -33,8 +33,8 @@ from hansa.rooms import agents, people
 
 READ = "mcp:read"
 WALLET_READ, WALLET_PAY = "wallet:read", "wallet:pay"
-CONTRACTS, DISPUTES, PIPELINES = "contracts:act", "disputes:act", "pipelines:run"
-SCOPES = frozenset({READ, WALLET_READ, WALLET_PAY, CONTRACTS, DISPUTES, PIPELINES})
+CONTRACTS, DISPUTES, PIPELINES, SUPPORT = "contracts:act", "disputes:act", "pipelines:run", "support:write"
+SCOPES = frozenset({READ, WALLET_READ, WALLET_PAY, CONTRACTS, DISPUTES, PIPELINES, SUPPORT})
 
 
 class AgentMissing(Invalid):

@@ -16,7 +16,7 @@ from hansa.foundation.values.errors import Crashed, Refused
 from . import agreements, catalogue, inputs, spending
 from .answers import Shaped, shaped
 from .exchange import Exchange, Hints, Offered, members
-from .principals import CONTRACTS, DISPUTES, PIPELINES, READ, WALLET_PAY, WALLET_READ
+from .principals import CONTRACTS, DISPUTES, PIPELINES, READ, SUPPORT, WALLET_PAY, WALLET_READ
 from .refusals import approval_required, invalid, of_answer, refusal
 
 By: TypeAlias = Literal["anyone", "person", "agent"]
@@ -29,6 +29,8 @@ CARD = ("name", "description", "tags", "pricing", "human_readable_id")
 CONTRACT = ("title", "terms", "acceptance_criteria", "milestones/*/title", "deliverables", "history/*/note")
 DISPUTE = ("description", "note", "evidence")
 RUN = ("/steps/*/output",)
+TICKET = ("/messages/*/body",)
+TICKETS = f"{API}/support/tickets"
 RUNS = f"{API}/agents/{{acting}}/pipelines/{{pipeline}}/runs"
 
 
@@ -387,6 +389,22 @@ TOOLS: dict[str, Tool] = {
             Route("POST", f"{RUNS}/{{run}}/cancel", "agent"),
             RUN,
             destroys=True,
+        ),
+        Tool(
+            "open_ticket",
+            SUPPORT,
+            inputs.OpenTicket,
+            f"Open a ticket at the support of this registry for the person. Never write secrets in it. {_AGAIN}",
+            Route("POST", TICKETS, "person"),
+            TICKET,
+        ),
+        Tool(
+            "reply_ticket",
+            SUPPORT,
+            inputs.ReplyTicket,
+            f"Write a message in an open ticket of the person, and read the answers of the support. {_AGAIN}",
+            Route("POST", f"{TICKETS}/{{ticket_id}}/messages", "person"),
+            TICKET,
         ),
     )
 }

@@ -132,6 +132,7 @@ from hansa.foundation.events.reputation import (
     BondReleaseStarted,
     BondSlashed,
 )
+from hansa.foundation.events.support import SupportTicketAnswered, SupportTicketMoved, SupportTicketOpened
 from hansa.foundation.events.taxonomy import NOT_EMITTED_YET, RECORDED_FROM_BOTH_SIDES
 from hansa.foundation.events.treasury import (
     WorkOrderAwarded,
@@ -240,6 +241,9 @@ __all__ = [
     "RewardsDistributed",
     "SpendApprovalRequested",
     "SupplyInvariantBreach",
+    "SupportTicketAnswered",
+    "SupportTicketMoved",
+    "SupportTicketOpened",
     "TokensDestroyed",
     "TokensIssued",
     "TokensStaked",

@@ -21,6 +21,8 @@ SCOPES = (
     "ledger:read",
     "orgs:read",
     "orgs:write",
+    "support:read",
+    "support:write",
     "webhooks:manage",
     *(f"admin:{area}" for area in ADMIN_AREAS),
 )
@@ -34,6 +36,7 @@ IMPLIED_BY = {
     "agents:write": "agents:secrets",
     "cards:read": "cards:write",
     "orgs:read": "orgs:write",
+    "support:read": "support:write",
 }
 
 

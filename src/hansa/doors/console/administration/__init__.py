@@ -30,6 +30,7 @@ from . import (
     pool_pages,
     record_pages,
     slash_request_pages,
+    support_pages,
     sync_pages,
     treasury_pages,
 )
@@ -42,6 +43,7 @@ ROUTERS = (
     dispute_pages.router,
     invite_pages.router,
     organization_pages.router,
+    support_pages.router,
     treasury_pages.router,
     award_pages.router,
     governance_pages.router,

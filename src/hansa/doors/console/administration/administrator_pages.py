@@ -29,7 +29,7 @@ AREAS_IN_WORDS = {
     "admin_federation": "Federation: peers, invitations of registries, licences",
     "admin_treasury": "Treasury: units, awards, pools",
     "admin_enforcement": "Enforcement: suspension, disputes, slash requests",
-    "admin_support": "Support: invitations of developers",
+    "admin_support": "Support: tickets, reports, invitations of developers",
 }
 
 

@@ -96,6 +96,7 @@ TAGS: dict[str, str] = {
     "payments": "Pay for calls of agents with single-use tokens.",
     "x402": "Payments by stock clients of x402, version 2: with a wallet, or with a payment token.",
     "ledger": "Balances, statements and fees of agents.",
+    "support": "Tickets of developers at the support of this registry, and reports about agents by anybody.",
     "exchange": "Points of organizations: listings, launches and subscriptions.",
     "governance": "Propose, vote by stake, tally; settings that votes decide.",
     "staking": "Lock units for a time, release them, claim rewards.",

@@ -40,7 +40,7 @@ LAYERS = (
     {"enforcement", "proofs", "transfers"},
     {"commerce"},
     {"spawn"},
-    {"pipelines", "reputation", "treasury"},
+    {"pipelines", "reputation", "support", "treasury"},
     {"achievements"},
     {"exchange", "governance"},
     {"notifications"},

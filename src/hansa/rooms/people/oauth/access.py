@@ -13,6 +13,9 @@ from . import store
 from .errors import AccessTokenRefused
 from .records import Connection
 
+SUPPORT = "support:write"
+"""Scope of a connection and of an API key."""
+
 
 async def access_of(runtime: Runtime, token: str) -> Connection:
     """The connection of an access token that was issued under a grant. Raises: AccessTokenRefused."""
@@ -36,11 +39,12 @@ async def connection_of(runtime: Runtime, claims: AccessClaims) -> Connection:
         raise AccessTokenRefused
     if found.is_idle:
         await runtime.database.execute(lambda tx: store.note_use(tx, grant_id))
+    scopes = claims.scopes & frozenset(row.scopes)
     return Connection(
         grant_id=grant_id,
-        developer=_reader(found, grant_id),
+        developer=_person(found, grant_id, scopes),
         agent_did=row.agent_did,
-        scopes=claims.scopes & frozenset(row.scopes),
+        scopes=scopes,
         client_id=row.client_id,
         client_host=row.client_host,
         client_name=row.client_name,
@@ -63,7 +67,8 @@ async def has_grant_ended(tx: Tx, grant_id: UUID) -> bool:
     return await store.has_ended(tx, grant_id)
 
 
-def _reader(found: store.Accessed, grant_id: UUID) -> Developer:
+def _person(found: store.Accessed, grant_id: UUID, granted: frozenset[str]) -> Developer:
+    """The person whose agents the client reads, and for whom it writes tickets where that was granted."""
     return Developer(
         id=found.developer_id,
         email=found.email,
@@ -71,6 +76,6 @@ def _reader(found: store.Accessed, grant_id: UUID) -> Developer:
         is_verified=found.is_verified,
         areas=frozenset(),
         is_admin=False,
-        scopes=frozenset({"agents:read"}),
+        scopes=frozenset({"agents:read"}) | (granted & {SUPPORT}),
         is_suspended=found.is_suspended,
     )
