@@ -47,6 +47,7 @@ from .reputation import (
 from .settlement import SettlementVerdict, verify_settlement
 from .slash_reduction import Reduction, reduce_slash, reduction_of, states_reduction
 from .steps import Decision, Step
+from .stock_card import signed_stock_card, verify_stock_card
 
 __all__ = [
     "ACHIEVEMENT_KIND",
@@ -119,6 +120,7 @@ __all__ = [
     "reduce_slash",
     "reduction_of",
     "scores_of",
+    "signed_stock_card",
     "states_reduction",
     "verify_achievement",
     "verify_archive",
@@ -131,4 +133,5 @@ __all__ = [
     "verify_licence",
     "verify_registry_card",
     "verify_settlement",
+    "verify_stock_card",
 ]

@@ -10,6 +10,7 @@ from tests.browsing import BrowserOf, browser_of
 from tests.exchange import SHA256, Market, market
 from tests.organizations import Organization, found
 from tests.registry import StartRegistry
+from tests.revenue import earning
 from tests.trading import Floor, floor
 
 TERMS = {
@@ -394,3 +395,75 @@ async def test_administrators_of_other_areas_open_no_page_of_decisions_on_listin
     support = await browser_of(trading.registry, await trading.registry.administrator("admin_support"))
     for path in ("/administration/listings", "/administration/trading"):
         assert (await support.open(path)).status_code == 403
+
+
+async def test_an_order_that_expires_and_only_rests_replaces_an_open_one(trading):
+    place = await floor(trading)
+    (holder,) = place.agents
+    resting = await place.order(holder, "sell", 5, "2.50")
+    browser, page = await owner_of(place)
+    await browser.open(page)
+    await browser.open(unescape(re.search(r'href="([^"]+)" aria-label="Replace', browser.text)[1]))
+    form = dict(browser.form(f"{page}/check").fields)
+    assert (form["qty"], form["price"], form["replaces"]) == ("5", "2.5", resting["order_id"])
+    await browser.send(f"{page}/check", price="2.40", ttl_seconds="86400", post_only="true")
+    text = words(browser)
+    for said in (
+        "It expires after: a day.",
+        "refused if it would trade",
+        "It replaces an open order, which ends.",
+    ):
+        assert said in text, text
+    await browser.send(f"{page}/order")
+    assert "The order is placed." in browser.text
+    assert (await place.levels())[1] == [["2.4", 5, 1]]
+    (order,) = (await place.mine(holder, status="open"))["orders"]
+    row = await place.row(order)
+    assert (row["post_only"], (row["expires_at"] - row["created_at"]).days) == (True, 1)
+    await browser.open(f"{page}?replaces={resting['order_id']}")
+    fields = {"side": "sell", "order_type": "limit", "qty": "5", "price": "2.3", "time_in_force": "gtc"}
+    refused = await browser.send(f"{page}/check", **fields)
+    assert (refused.status_code, "An order that is not open" in browser.text) == (409, True), words(browser)
+    assert (await place.levels())[1] == [["2.4", 5, 1]]
+
+
+async def test_an_order_that_would_trade_on_arrival_is_refused_where_it_is_only_to_rest(trading):
+    place = await floor(trading)
+    await place.order(await place.agent(), "buy", 1, "2")
+    browser, page = await owner_of(place)
+    await browser.open(page)
+    fields = {"side": "sell", "qty": "1", "order_type": "limit", "price": "2", "time_in_force": "gtc"}
+    refused = await browser.send(f"{page}/check", **fields, post_only="true")
+    assert (refused.status_code, 'role="alert"' in browser.text) == (409, True)
+    assert 'id="post_only" name="post_only" type="checkbox" value="true" checked' in browser.text
+
+
+async def test_a_holder_sees_what_it_is_owed_and_claims_it(trading):
+    at = await earning(trading)
+    await at.pay(await at.agent(), at.treasury, "4")
+    await at.next_day()
+    browser = await browser_of(trading.registry, at.holder_owner)
+    page = f"/account/agents/{at.holder.did}/market"
+    await browser.open(f"{page}/{at.ref}")
+    assert "Owed of revenue 0.008 AVT" in words(browser)
+    await browser.open(page)
+    assert "Owed of revenue 0.008 AVT" in words(browser)
+    await browser.send(f"{page}/claim")
+    assert "What was owed is paid." in browser.text
+    assert "Owed of revenue 0 AVT" in words(browser)
+
+
+async def test_everybody_sees_the_levies_of_a_listing_and_its_organization_its_arrears(trading):
+    at = await earning(trading)
+    await at.pay(await at.agent(), at.own.did, "50")
+    await at.empty()
+    await at.next_day()
+    anybody = BrowserOf(trading.registry)
+    await anybody.open(f"/market/{at.ref}")
+    assert "50 0.1 0 0.1" in words(anybody), words(anybody)
+    browser = await browser_of(trading.registry, at.guild.owner)
+    await browser.open(f"/account/organizations/{at.guild.slug}/listing")
+    text = words(browser)
+    assert f"Revenue of {at.ref}" in text
+    assert "0.1 AVT are in arrears." in text
+    assert "50 0.1 0 0.1" in text

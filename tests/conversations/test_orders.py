@@ -46,7 +46,7 @@ async def test_a_resting_buy_holds_its_units_and_the_seller_pays_the_fee(at: Flo
     assert [(one["qty"], one["fee"]) for one in bid["fills"]] == [(5, "0")]
     assert await at.units(buyer) == ("76", "9")
     assert (await at.points(seller), await at.points(buyer)) == (15, 5)
-    kinds = ("OrderPlaced", "TradeExecuted", "PointsMoved", "OrderEnded")
+    kinds = ("OrderPlaced", "TradeExecuted", "PointsMoved", "BookChanged", "OrderEnded")
     await require_schemas_kept(at.market.registry.database, *kinds)
 
 

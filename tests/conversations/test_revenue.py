@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 
 from hansa.foundation.values.money import format_amount
@@ -319,8 +320,25 @@ async def test_claims_and_levies_go_on_while_the_exchange_is_off(start_registry:
     object.__setattr__(at.market.registry.runtime.settings, "exchange_enabled", False)
     await at.pay(await at.agent(), at.treasury, "4")
     await at.next_day()
-    assert code(await at.move(at.holder, None, 1)) == (403, "exchange_disabled")
+    other = await at.holder_owner.agent()
+    assert code(await at.move(at.holder, other.did, 1)) == (403, "exchange_disabled")
     assert (await at.claim(at.holder, at.ref)).json() == {"paid": "0.008"}
+
+
+async def test_an_agent_gives_its_points_up_while_the_exchange_is_off_so_that_it_can_end(
+    start_registry: StartRegistry,
+):
+    at = await earning(await market(await start_registry(exchange_enabled=True)))
+    registry = at.market.registry
+    object.__setattr__(registry.runtime.settings, "exchange_enabled", False)
+
+    async def ended() -> httpx2.Response:
+        return await registry.http.delete("/api/v1/agents/me", headers=at.holder.headers)
+
+    assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
+    points = (await at.market.points(at.listing))[at.holder.did]
+    assert (await at.move(at.holder, None, points)).status_code == 200
+    assert (await ended()).status_code in {200, 204}
 
 
 async def test_nobody_pays_into_the_account_of_a_listing(at: Earning):

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from hansa.rooms.exchange.cards import make_stock_card
 from tests.exchange import insert, terms
 from tests.organizations import found
 
@@ -221,7 +222,15 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
 }
 """Objects named by a path, the longest first."""
 
+
+async def _make_stock_card(stage: "Stage") -> None:
+    """A stock card that is there stays as it is: requests change nothing of it."""
+    runtime = stage.registry.runtime
+    await stage.registry.database.transaction(lambda tx: make_stock_card(tx, runtime))
+
+
 BEFORE: dict[str, Callable[["Stage"], Awaitable[None]]] = {
+    "GET /api/v1/agora/stock-card": _make_stock_card,
     "GET /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
     "DELETE /api/v1/agora/listings/{ref}/launch/buy": _subscribe,
     "DELETE /api/v1/agora/orders": _list_traded,
@@ -247,7 +256,14 @@ async def _form_of_nothing(_: "Stage") -> dict[str, str]:
 
 
 async def _form_of_order(_: "Stage") -> dict[str, str]:
-    return {"side": "buy", "qty": "1", "order_type": "limit", "price": "0.000001", "time_in_force": "gtc"}
+    return {
+        "side": "buy",
+        "qty": "1",
+        "order_type": "limit",
+        "price": "0.000001",
+        "time_in_force": "gtc",
+        "ttl_seconds": "3600",
+    }
 
 
 async def _form_of_cancel(stage: "Stage") -> dict[str, str]:
@@ -272,6 +288,7 @@ MARKET, LISTING = (
 )
 FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
     f"{MARKET}/check": _form_of_order,
+    "POST /account/agents/{did}/market/claim": _form_of_nothing,
     f"{MARKET}/order": _form_of_order,
     f"{MARKET}/cancel": _form_of_cancel,
     f"{MARKET}/subscribe": _form_of_subscription,

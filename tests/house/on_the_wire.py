@@ -194,6 +194,7 @@ _.changed
 _.changed_at
 _.changed_by
 _.changed_keys
+_.changes
 _.checked_at
 _.checkpoint
 _.checks
@@ -215,6 +216,7 @@ _.client_secret
 _.close
 _.closed
 _.closed_at
+_.closes
 _.closes_at
 _.code
 _.code_challenge_methods_supported
@@ -622,6 +624,8 @@ _.logs
 _.low
 _.lsn
 _.mark
+_.market_epoch
+_.market_freshness
 _.marks
 _.matched_in
 _.matched_words
@@ -1070,6 +1074,8 @@ _.status
 _.statusChangedAt
 _.step
 _.steps
+_.stock_card
+_.stock_card_version
 _.stopped_at
 _.stopped_by
 _.stored
@@ -1145,6 +1151,7 @@ _.tokens_issued
 _.tombstones
 _.tools_checked_at
 _.tools_sha256
+_.top_pair_share
 _.top_share
 _.tos_accepted
 _.tos_accepted_at
@@ -1169,6 +1176,7 @@ _.totals
 _.totp_code
 _.trace_id
 _.trade_id
+_.traders_30d
 _.trades
 _.transaction
 _.transaction_id
@@ -1227,6 +1235,7 @@ _.validated_card_data
 _.value
 _.variant
 _.velocity_scaling_factor
+_.venues
 _.verdict
 _.verdict_id
 _.verdicts

@@ -9,11 +9,13 @@ from urllib.parse import quote
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
+from hansa_client.live_books import DEPTH
 from hansa_client.records.market import (
     Book,
     CancelledOrders,
     Candles,
     Distributions,
+    FederationTickers,
     Holders,
     Listing,
     MarketListings,
@@ -24,12 +26,15 @@ from hansa_client.records.market import (
     PointTransfer,
     Portfolio,
     Side,
+    StockCard,
     Subscription,
     Timeframe,
     TimeInForce,
     Trades,
 )
+from hansa_client.sending import AsyncSender
 
+from .books import AsyncBookFeed, AsyncBookFollowing
 from .session import AsyncSession
 from .transport import AsyncTransport
 
@@ -39,8 +44,9 @@ PREFIX = "/api/v1/agora"
 class AsyncMarket:
     """Trade points and subscribe to launches; anyone reads listings, books, trades, candles and holders."""
 
-    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, sender: AsyncSender, agent: AsyncSession) -> None:
         self._transport = transport
+        self._sender = sender
         self._agent = agent
 
     async def listings(self) -> MarketListings:
@@ -55,6 +61,20 @@ class AsyncMarket:
         """The best levels of both sides, for anyone. Raises: NotFound."""
         call = Call("GET", f"{listing_path(ref)}/book", query={"depth": depth})
         return await self._transport.answer(call, Book)
+
+    def follow_book(self, ref: str, *, depth: int = 12) -> AsyncBookFollowing:
+        """An endless iterator over the book, for anyone: as it is now, and after each change. At most 100 levels of each side."""
+        feed = AsyncBookFeed(self._transport, self._sender, self._agent, f"listing:{ref}")
+        path = f"{listing_path(ref)}/book"
+        return AsyncBookFollowing(self._transport, feed, path, min(depth, DEPTH // 2))
+
+    async def stock_card(self) -> StockCard:
+        """The closes of the last whole day and the listings, for anyone. Raises: NotFound."""
+        return await self._transport.answer(Call("GET", f"{PREFIX}/stock-card"), StockCard)
+
+    async def venues(self) -> FederationTickers:
+        """The verified stock cards of peers, for anyone."""
+        return await self._transport.answer(Call("GET", f"{PREFIX}/federation-tickers"), FederationTickers)
 
     async def trades(self, ref: str, *, limit: int = 50) -> Trades:
         """The newest trades, for anyone. Raises: NotFound."""

@@ -88,7 +88,7 @@ class AsyncRegistry:
         self.discovery = AsyncDiscovery(transport)
         self.transfers = AsyncTransfers(transport, acting)
         self.staking = AsyncStaking(transport, acting)
-        self.agent = AsyncAgent(transport, acting)
+        self.agent = AsyncAgent(transport, self._sender, acting)
         self.decisions = AsyncDecisions(transport, login)
         self.status = AsyncStatus(transport, login)
         self.listings = AsyncListings(transport, login)
@@ -135,9 +135,9 @@ class AsyncRegistry:
 class AsyncAgent:
     """The agent that this client acts for, by the groups of its acts."""
 
-    def __init__(self, transport: AsyncTransport, agent: AsyncSession) -> None:
+    def __init__(self, transport: AsyncTransport, sender: AsyncSender, agent: AsyncSession) -> None:
         self.governance = AsyncGovernance(transport, agent)
-        self.market = AsyncMarket(transport, agent)
+        self.market = AsyncMarket(transport, sender, agent)
 
 
 class AsyncNoAgent:

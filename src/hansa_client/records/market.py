@@ -72,6 +72,8 @@ class Listing(ListingTerms, frozen=True):
     last_price: Decimal | None
     arrears: Decimal
     insider_points: int
+    traders_30d: int
+    top_pair_share: Decimal | None
     ends_at: datetime | None
     reason: str | None
 
@@ -89,6 +91,23 @@ class Book(Record, frozen=True):
     asks: list[Level]
     seq: int
     as_of: datetime
+
+
+class BookLevelChange(Record, frozen=True):
+    """Points and orders that came to a level of the book, negative where they left it."""
+
+    side: Side
+    price: Decimal
+    qty: int
+    orders: int
+
+
+class BookChange(Record, frozen=True):
+    """The book from the number `after` to the number `seq`: a change begins where the last one ended."""
+
+    after: int
+    seq: int
+    changes: list[BookLevelChange]
 
 
 class Trade(Record, frozen=True):
@@ -240,3 +259,73 @@ class MovedPoints(Record, frozen=True):
     seq: int
     to: str | None
     qty: int
+
+
+class StockListing(Record, frozen=True):
+    """A listing as a stock card states it."""
+
+    ref: str
+    treasury_did: str
+    status: str
+    total: int
+    sold: int
+    price: Decimal
+    revenue_bps: int
+    term_months: int
+    fee_bps: int
+    ends_at: datetime | None
+    terms_sha256: str
+
+
+class StockClose(Record, frozen=True):
+    """The price of a point at the end of a day, and what was traded on it."""
+
+    ref: str
+    close: Decimal
+    volume: int
+    notional: Decimal
+    trades: int
+
+
+class StockRegistry(Record, frozen=True):
+    """The registry that lists the points."""
+
+    ledger_id: str
+    registry_name: str
+    spiffe_id: str
+
+
+class StockCard(Record, frozen=True):
+    """Closes of a day and listings. The registry card signs `digest`."""
+
+    registry: StockRegistry
+    currency: str
+    date: str
+    market_epoch: str
+    market_freshness: str
+    as_of: datetime
+    digest: str
+    listings: list[StockListing]
+    closes: list[StockClose]
+
+
+class Venue(Record, frozen=True):
+    """The last verified stock card of a peer."""
+
+    registry_name: str
+    ledger_id: str
+    registry_url: str
+    currency: str
+    date: str
+    market_epoch: str
+    market_freshness: str
+    as_of: datetime
+    digest: str
+    listings: list[StockListing]
+    closes: list[StockClose]
+
+
+class FederationTickers(Record, frozen=True):
+    """Stock cards of peers."""
+
+    venues: list[Venue]

@@ -10,11 +10,13 @@ from urllib.parse import quote
 
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
+from hansa_client.live_books import DEPTH
 from hansa_client.records.market import (
     Book,
     CancelledOrders,
     Candles,
     Distributions,
+    FederationTickers,
     Holders,
     Listing,
     MarketListings,
@@ -25,12 +27,15 @@ from hansa_client.records.market import (
     PointTransfer,
     Portfolio,
     Side,
+    StockCard,
     Subscription,
     Timeframe,
     TimeInForce,
     Trades,
 )
+from hansa_client.sending import Sender
 
+from .books import BookFeed, BookFollowing
 from .session import Session
 from .transport import Transport
 
@@ -40,8 +45,9 @@ PREFIX = "/api/v1/agora"
 class Market:
     """Trade points and subscribe to launches; anyone reads listings, books, trades, candles and holders."""
 
-    def __init__(self, transport: Transport, agent: Session) -> None:
+    def __init__(self, transport: Transport, sender: Sender, agent: Session) -> None:
         self._transport = transport
+        self._sender = sender
         self._agent = agent
 
     def listings(self) -> MarketListings:
@@ -56,6 +62,20 @@ class Market:
         """The best levels of both sides, for anyone. Raises: NotFound."""
         call = Call("GET", f"{listing_path(ref)}/book", query={"depth": depth})
         return self._transport.answer(call, Book)
+
+    def follow_book(self, ref: str, *, depth: int = 12) -> BookFollowing:
+        """An endless iterator over the book, for anyone: as it is now, and after each change. At most 100 levels of each side."""
+        feed = BookFeed(self._transport, self._sender, self._agent, f"listing:{ref}")
+        path = f"{listing_path(ref)}/book"
+        return BookFollowing(self._transport, feed, path, min(depth, DEPTH // 2))
+
+    def stock_card(self) -> StockCard:
+        """The closes of the last whole day and the listings, for anyone. Raises: NotFound."""
+        return self._transport.answer(Call("GET", f"{PREFIX}/stock-card"), StockCard)
+
+    def venues(self) -> FederationTickers:
+        """The verified stock cards of peers, for anyone."""
+        return self._transport.answer(Call("GET", f"{PREFIX}/federation-tickers"), FederationTickers)
 
     def trades(self, ref: str, *, limit: int = 50) -> Trades:
         """The newest trades, for anyone. Raises: NotFound."""

@@ -89,7 +89,7 @@ class Registry:
         self.discovery = Discovery(transport)
         self.transfers = Transfers(transport, acting)
         self.staking = Staking(transport, acting)
-        self.agent = Agent(transport, acting)
+        self.agent = Agent(transport, self._sender, acting)
         self.decisions = Decisions(transport, login)
         self.status = Status(transport, login)
         self.listings = Listings(transport, login)
@@ -136,9 +136,9 @@ class Registry:
 class Agent:
     """The agent that this client acts for, by the groups of its acts."""
 
-    def __init__(self, transport: Transport, agent: Session) -> None:
+    def __init__(self, transport: Transport, sender: Sender, agent: Session) -> None:
         self.governance = Governance(transport, agent)
-        self.market = Market(transport, agent)
+        self.market = Market(transport, sender, agent)
 
 
 class NoAgent:

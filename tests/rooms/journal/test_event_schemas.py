@@ -45,6 +45,7 @@ OF_OTHER_CONVERSATIONS = {
     "AgentVersionActivated",
     "AttestationRevoked",
     "AttestationVerified",
+    "BookChanged",
     "LaunchClosed",
     "ListingApproved",
     "ListingDelisted",

@@ -111,6 +111,37 @@ def verify_contract_proof(
 
 
 @app.command(
+    "stock-card",
+    epilog=examples(
+        "hansa verify stock-card https://registry.example.org",
+        "hansa verify stock-card stock.json --card https://registry.example.org/.well-known/registry-card.json",
+    ),
+)
+def verify_stock_card(
+    source: Annotated[str, typer.Argument(help="Registry (its address), or its stock card (URL or file).")],
+    *,
+    card: Annotated[
+        str | None,
+        typer.Option(
+            help="Registry card: URL or file. Required if the stock card is a file; default: its host's."
+        ),
+    ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="Keys of the registry: URL or file. Required if the card is a file."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the stock card of a registry by its registry card. Exit 0: valid; 1: invalid; 2: it cannot be read."""
+    from hansa.doors.verification import registry_cards as cards
+    from hansa.doors.verification.cards import decision_json
+
+    with _readable_sources():
+        verdict = cards.verify_stock_card_source(source, card, keys)
+    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
+
+
+@app.command(
     "bundle",
     epilog=examples(
         "hansa verify bundle agent.bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"

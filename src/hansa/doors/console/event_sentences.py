@@ -27,6 +27,7 @@ SENTENCES: Mapping[str, str] = {
     "BondReleaseStarted": "{did} began to release its bond of {amount}",
     "BondReleased": "The bond of {did}, {amount}, is liquid again",
     "BondSlashed": "{amount} of the bond of {did} were destroyed",
+    "BookChanged": "The book of {ref} changed up to number {seq}",
     "ContractCompleted": "{contractor_did} paid {provider_did} {amount} for contract {contract_id}",
     "CrossRegistryTransferCompleted": "{sender_did} paid {receiver_did} {amount} between registries",
     "DeveloperReinstated": "A developer was reinstated",

@@ -26,6 +26,7 @@ router = APIRouter(
 )
 
 LISTINGS_SHOWN, LEVELS_SHOWN, TRADES_SHOWN, HOLDERS_SHOWN, CANDLES_SHOWN = 20, 10, 20, 20, 120
+LEVIES_SHOWN = 10
 REFRESH_SECONDS = 10
 Offset = Annotated[int, Query(ge=0, le=10**6)]
 
@@ -79,7 +80,7 @@ async def show_listing(
     """One listing. With `live` the browser asks for it again, without a script. Raises: ListingUnknown."""
     span = exchange.SPANS[tf]
     since = datetime.now(UTC) - CANDLES_SHOWN * span
-    listing, book, trades, candles, (holders, holder_count) = await db.read(
+    listing, book, trades, candles, (holders, holder_count), levies = await db.read(
         lambda tx: read_together(
             tx,
             lambda tx: exchange.read_listing(tx, None, ref),
@@ -87,6 +88,7 @@ async def show_listing(
             lambda tx: exchange.read_trades(tx, ref, TRADES_SHOWN),
             lambda tx: exchange.read_candles(tx, ref, tf, since, CANDLES_SHOWN),
             lambda tx: exchange.read_holders(tx, ref, HOLDERS_SHOWN, 0),
+            lambda tx: exchange.newest_levies(tx, ref, LEVIES_SHOWN),
         )
     )
     answer = page(
@@ -99,6 +101,7 @@ async def show_listing(
         plot=CandlePlot(candles, span) if candles else None,
         holders=holders,
         holder_count=holder_count,
+        levies=levies,
         timeframe=tf,
         timeframes=tuple(exchange.SPANS),
         live=live,

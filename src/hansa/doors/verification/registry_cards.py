@@ -25,9 +25,11 @@ from hansa_verify import (
     read_keys,
     verify_contract_proof,
     verify_registry_card,
+    verify_stock_card,
 )
 
 CARD = "/.well-known/registry-card.json"
+STOCK_CARD = "/api/v1/agora/stock-card"
 
 
 class RegistryCardToVerify(msgspec.Struct, frozen=True):
@@ -57,13 +59,29 @@ def verify_source(request: RegistryCardToVerify) -> CardVerdict:
 
 def verify_contract_source(source: str, card: str | None, keys: str | None) -> Decision:
     """The verdict on a contract proof, by default with card and keys of its host. Raises: CannotRead."""
+    text, card_text, key_set = _with_card(source, card, keys, "a proof")
+    return verify_contract_proof(text, card_text, key_set)
+
+
+def verify_stock_card_source(source: str, card: str | None, keys: str | None) -> Decision:
+    """The verdict on a stock card, of a registry's address too, by default with card and keys of its host. Raises: CannotRead."""
+    if is_address(source) and urlsplit(source).path in {"", "/"}:
+        source = urljoin(source, STOCK_CARD)
+    text, card_text, key_set = _with_card(source, card, keys, "a stock card")
+    return verify_stock_card(text, card_text, key_set)
+
+
+def _with_card(
+    source: str, card: str | None, keys: str | None, kind: str
+) -> tuple[bytes, bytes, tuple[RegistryKey, ...]]:
+    """The document, the registry card that signs it, and the keys of that registry. Raises: CannotRead."""
     if not is_address(source) and card is None:
-        raise CannotRead(f"--card is required for a proof in a file: use --card https://REGISTRY{CARD}")
+        raise CannotRead(f"--card is required for {kind} in a file: use --card https://REGISTRY{CARD}")
     card_place = urljoin(source, CARD) if card is None else card
     if keys is None and not is_address(card_place):
         raise CannotRead(f"--keys is required for a card in a file: use --keys https://REGISTRY{KEY_SET}")
     key_set = _keys(keys or urljoin(card_place, KEY_SET))
-    return verify_contract_proof(read_source(source), read_source(card_place), key_set)
+    return read_source(source), read_source(card_place), key_set
 
 
 def registry_card_verdict_json(verdict: CardVerdict) -> dict[str, Any]:

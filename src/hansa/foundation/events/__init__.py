@@ -50,6 +50,8 @@ from hansa.foundation.events.enforcement import (
     DeveloperSuspended,
 )
 from hansa.foundation.events.exchange import (
+    BookChanged,
+    BookLevel,
     LaunchClosed,
     ListingApproved,
     ListingDelisted,
@@ -171,6 +173,8 @@ __all__ = [
     "BondReleaseStarted",
     "BondReleased",
     "BondSlashed",
+    "BookChanged",
+    "BookLevel",
     "ConnectionEnded",
     "ConnectionGranted",
     "ContractAccepted",

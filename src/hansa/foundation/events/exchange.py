@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+import msgspec
+
 from hansa.foundation.events.base import AgentEvent, Event
 
 
@@ -69,6 +71,23 @@ class TradeExecuted(ListingEvent, frozen=True):
     seller: str
     fee: str
     tx_id: int
+
+
+class BookLevel(msgspec.Struct, frozen=True):
+    """Change of one level of a book: points and orders that came to it, negative where they left it."""
+
+    side: str
+    price: str
+    qty: int
+    orders: int
+
+
+class BookChanged(ListingEvent, frozen=True):
+    """The book of a listing from the number `after` to the number `seq`: one transaction. A change of the book begins where the last one ended."""
+
+    after: int
+    seq: int
+    changes: list[BookLevel]
 
 
 class PointsMoved(ListingEvent, frozen=True, rename={"from_": "from"}):

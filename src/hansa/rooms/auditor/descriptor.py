@@ -68,6 +68,7 @@ ROOM = Room(
     settings=frozenset(
         {
             "base_url",
+            "exchange_enabled",
             "log_witnesses",
             "registry_name",
             "settlement_currency",

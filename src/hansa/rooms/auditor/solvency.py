@@ -60,6 +60,19 @@ class LiabilitiesCommitmentOut(LazyModel):
     accounts: int
 
 
+class ExchangeSolvencyOut(LazyModel):
+    """Points and distributions of listings, as the attestation has them; null in one from before the exchange."""
+
+    enabled: bool = Field(description="As `fees.exchange.enabled` of the registry card.")
+    shares: str | None = Field(
+        description="OK when holdings are the sums of their postings, BREACH otherwise."
+    )
+    solvency: str | None = Field(
+        description="BREACH when the account of a listing has less than its holders are owed, LOW with arrears, SOLVENT otherwise."
+    )
+    stock_card: str = Field(description="The listings, with the closes of a day.")
+
+
 class SolvencyProofsOut(LazyModel):
     """Where each figure is verified."""
 
@@ -95,6 +108,7 @@ class SolvencyCardOut(LazyModel):
     delta: str | None
     checks: dict[str, str]
     liabilities: LiabilitiesCommitmentOut | None
+    exchange: ExchangeSolvencyOut
     attestation: AttestationOut
     proofs: SolvencyProofsOut
 
@@ -119,6 +133,12 @@ async def read_solvency_card(_: Public, response: Response, db: Db, settings: Co
             epoch=str(record.id),
             freshness=freshness,
             proofs=_proofs(base),
+            exchange=ExchangeSolvencyOut(
+                enabled=settings.exchange_enabled,
+                shares=declared["checks"].get("shares"),
+                solvency=declared["checks"].get("solvency"),
+                stock_card=f"{base}/api/v1/agora/stock-card",
+            ),
             **_figures(declared),
         )
 

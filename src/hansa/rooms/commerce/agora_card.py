@@ -1,7 +1,6 @@
 """Market card at `/.well-known/agora-card.json`: the offers of this registry, their unit, and the forms of payment.
 
-The market of this registry is its priced agents. It operates no exchange of shares, and the card says so in the members of
-the registry card.
+The market of this registry is its priced agents. Listings of points have the stock card (`/api/v1/agora/stock-card`).
 """
 
 from typing import Any, Literal
@@ -43,9 +42,9 @@ class MarketRegistryOut(LazyModel):
 
 
 class ExchangeOut(LazyModel):
-    """As `fees.exchange` of the registry card: there is no exchange of shares here."""
+    """As `fees.exchange` of the registry card, which has the places."""
 
-    enabled: Literal[False] = False
+    enabled: bool
     passport_enabled: Literal[False] = False
 
 
@@ -86,7 +85,7 @@ class AgoraCardOut(LazyModel):
     agora_card_version: str = VERSION
     registry: MarketRegistryOut
     currency: str
-    exchange: ExchangeOut = ExchangeOut()
+    exchange: ExchangeOut
     offers: OffersOut
     payment: PaymentPathsOut
 
@@ -114,6 +113,7 @@ async def read_agora_card(
             registry_card=f"{base}/.well-known/registry-card.json",
         ),
         currency=settings.settlement_currency,
+        exchange=ExchangeOut(enabled=settings.exchange_enabled),
         offers=OffersOut(
             count=found.total,
             newest=[_offer(card, base) for card in found.results if card.did],

@@ -76,6 +76,7 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_slash_max",
             "dispute_window_hours",
+            "exchange_enabled",
             "firm_quotes_per_caller",
             "outgoing_allow_user_hosts",
             "registry_name",

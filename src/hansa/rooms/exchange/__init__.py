@@ -12,6 +12,7 @@ from hansa.rooms.exchange.reading import (
     read_page,
 )
 from hansa.rooms.exchange.records import ShownListing
+from hansa.rooms.exchange.revenue import LeviedDay, newest_levies
 from hansa.rooms.exchange.schemas import ListingReasonIn, RefInPath
 from hansa.rooms.exchange.trading import (
     PERMISSION,
@@ -42,6 +43,7 @@ __all__ = [
     "Depth",
     "Held",
     "Level",
+    "LeviedDay",
     "ListingReasonIn",
     "Order",
     "OrderIn",
@@ -54,6 +56,7 @@ __all__ = [
     "delist",
     "gaps",
     "halt",
+    "newest_levies",
     "newest_of",
     "place",
     "portfolio_of",

@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.web.caller import Developer
 from hansa.rooms import journal, organizations
 
 from . import rules, store
+from .cards import STOCK_CARD, STOCK_CARD_KEY
 from .drafting import require_public
 from .errors import ListingUnknown
 from .launches import OPENING, end_launch
@@ -66,6 +67,7 @@ async def approve(
     )
     await journal.append(tx, event)
     await record_object(tx, LEAF, ref, msgspec.to_builtins(event))
+    await enqueue(tx, STOCK_CARD, STOCK_CARD_KEY)
     return await shown(tx, approved)
 
 
@@ -78,6 +80,7 @@ async def halt(tx: Tx, administrator: Developer, ref: str, reason: str) -> Shown
     """Halt the trade of a listing: orders can only be cancelled. Raises: ListingUnknown, ListingState."""
     halted = await _moved(tx, ref, ("TRADING",), "HALTED", _Act("halt", administrator, reason))
     await journal.append(tx, ListingHalted(ref, halted.treasury_did, reason))
+    await enqueue(tx, STOCK_CARD, STOCK_CARD_KEY)
     return await shown(tx, halted)
 
 
@@ -85,6 +88,7 @@ async def resume(tx: Tx, administrator: Developer, ref: str, reason: str) -> Sho
     """Let the trade of a halted listing go on. Raises: ListingUnknown, ListingState."""
     resumed = await _moved(tx, ref, ("HALTED",), "TRADING", _Act("resume", administrator, reason))
     await journal.append(tx, ListingResumed(ref, resumed.treasury_did, reason))
+    await enqueue(tx, STOCK_CARD, STOCK_CARD_KEY)
     return await shown(tx, resumed)
 
 
@@ -100,6 +104,7 @@ async def delist(tx: Tx, administrator: Developer, ref: str, reason: str) -> Sho
     delisted = await _moved(tx, ref, states, "DELISTED", _Act("delist", administrator, reason))
     await journal.append(tx, ListingDelisted(ref, delisted.treasury_did, reason))
     await enqueue(tx, ENDED, ref)
+    await enqueue(tx, STOCK_CARD, STOCK_CARD_KEY)
     return await shown(tx, delisted)
 
 

@@ -11,7 +11,7 @@ from hansa.rooms import organizations
 
 from . import store
 from .errors import ListingUnknown
-from .records import Listing, ShownListing
+from .records import QUIET, Listing, ShownListing
 
 LISTED_MAX = 1000
 """Public listings that are returned; those that have ended are among them."""
@@ -72,12 +72,17 @@ async def shown(tx: Tx, listing: Listing) -> ShownListing:
 
 async def all_shown(tx: Tx, listings: Sequence[Listing]) -> list[ShownListing]:
     """The listings with their organizations."""
-    names, insiders = await read_together(
+    refs = [one.ref for one in listings]
+    names, insiders, active = await read_together(
         tx,
         lambda tx: organizations.names_of(tx, {one.organization_id for one in listings}),
-        lambda tx: store.insider_points(tx, [one.ref for one in listings]),
+        lambda tx: store.insider_points(tx, refs),
+        lambda tx: store.activity_of(tx, refs),
     )
-    return [ShownListing(one, *names[one.organization_id], insiders.get(one.ref, 0)) for one in listings]
+    return [
+        ShownListing(one, *names[one.organization_id], insiders.get(one.ref, 0), active.get(one.ref, QUIET))
+        for one in listings
+    ]
 
 
 def _reviews(reader: Developer | None) -> bool:

@@ -45,12 +45,23 @@ class Listing(Terms, frozen=True):
 
 
 class ShownListing(msgspec.Struct, frozen=True):
-    """A listing with its organization, and the points of agents that are related to it."""
+    """A listing with its organization, the points of agents that are related to it, and who trades it."""
 
     listing: Listing
     slug: str
     name: str
     insider_points: int
+    activity: "Activity"
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """Agents that traded at a listing within 30 days, and the share of the two that traded most with each other, in basis points."""
+
+    traders: int
+    top_pair_bps: int | None
+
+
+QUIET = Activity(0, None)
 
 
 class Decision(msgspec.Struct, frozen=True):

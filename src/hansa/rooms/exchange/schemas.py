@@ -20,6 +20,7 @@ from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.foundation.values.visible_text import plain_and_visible
 
 from .records import ShownListing, Terms
+from .rules import BPS
 
 REF_PATTERN = r"^[A-Z0-9]{2,8}$"
 POINTS_MAX = 10**10
@@ -172,6 +173,12 @@ class ListingOut(LazyModel):
     last_price: str | None
     arrears: str
     insider_points: int = Field(description="Points of agents that are related to the organization.")
+    traders_30d: int = Field(description="Agents that traded within 30 days.")
+    top_pair_share: str | None = Field(
+        description="Part of the points traded within 30 days that the two agents with the most of them traded with each other;"
+        " null without trades.",
+        examples=["0.2500"],
+    )
     ends_at: datetime | None
     reason: str | None = Field(description="Reason of the last decision of an administrator.")
 
@@ -201,6 +208,10 @@ class ListingOut(LazyModel):
                 "last_price": None if listing.last_price is None else format_amount(listing.last_price),
                 "arrears": format_amount(listing.arrears),
                 "insider_points": shown.insider_points,
+                "traders_30d": shown.activity.traders,
+                "top_pair_share": None
+                if (bps := shown.activity.top_pair_bps) is None
+                else f"{bps / BPS:.4f}",
                 "ends_at": listing.ends_at,
                 "reason": listing.reason,
             }

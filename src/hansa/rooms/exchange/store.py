@@ -8,7 +8,7 @@ import asyncpg
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from .records import Decision, Listing, Terms
+from .records import Activity, Decision, Listing, Terms
 
 _TERMS = Terms.__struct_fields__
 _COLUMNS = ", ".join(f"l.{name}" for name in Listing.__struct_fields__ if name != "now")
@@ -71,9 +71,13 @@ WHERE l.organization_id = $1 AND l.status NOT IN ('EXPIRED', 'DELISTED', 'FAILED
 
 _INSIDERS = """
 SELECT l.ref, coalesce(sum(h.qty), 0)::bigint AS points FROM exchange_listing l
-JOIN exchange_holding h ON h.ref = l.ref AND h.qty > 0
-CROSS JOIN LATERAL agents_related(h.agent_did, l.treasury_did) r
-WHERE l.ref = ANY ($1) AND r.related GROUP BY l.ref
+CROSS JOIN LATERAL agents_related_to_organization(l.organization_id) insider (did)
+JOIN exchange_holding h ON h.ref = l.ref AND h.agent_did = insider.did
+WHERE l.ref = ANY ($1) AND l.sold > 0 GROUP BY l.ref
+"""
+
+_ACTIVITY = """
+SELECT ref, traders, top_pair_bps FROM exchange_trade_counted WHERE ref = ANY ($1) AND traders > 0
 """
 
 # Points of a listing whose term has ended are void, also where it was delisted before.
@@ -178,6 +182,12 @@ async def count_live(tx: Tx) -> int:
 async def insider_points(tx: Tx, refs: list[str]) -> dict[str, int]:
     """Points of agents that are related to the organization, by listing."""
     return {row["ref"]: row["points"] for row in await tx.fetch(_INSIDERS, refs)}
+
+
+async def activity_of(tx: Tx, refs: list[str]) -> dict[str, Activity]:
+    """Who trades these listings; a quiet one is absent."""
+    rows = await tx.fetch(_ACTIVITY, refs)
+    return {row["ref"]: Activity(row["traders"], row["top_pair_bps"]) for row in rows}
 
 
 async def binding(tx: Tx, dids: list[str]) -> dict[str, int]:

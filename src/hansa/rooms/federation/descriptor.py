@@ -139,6 +139,8 @@ ROOM = Room(
             "dispute_ruling_days",
             "dispute_window_hours",
             "email_verification_required",
+            "exchange_enabled",
+            "exchange_fee_bps",
             "federation_licences",
             "federation_root_hash",
             "federation_address",

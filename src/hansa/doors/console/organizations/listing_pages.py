@@ -21,6 +21,7 @@ router = organization_router()
 NUMBERS = ("total", "per_owner_max", "revenue_bps", "term_months")
 AMOUNTS = ("price", "min_raise", "tick")
 MOMENTS = ("opens_at", "closes_at")
+LEVIES_SHOWN = 31
 LIVE_NO_MORE = ("EXPIRED", "DELISTED", "FAILED")
 # Members of the request that have another name in the form.
 FIELDS = {"url": "prospectus_url", "sha256": "prospectus_sha256", "prospectus": "prospectus_url"}
@@ -111,11 +112,14 @@ async def _page(
     *,
     status: int = 200,
 ) -> HTMLResponse:
-    async def reading(tx: Tx) -> tuple[Organization, list[exchange.ShownListing]]:
+    async def reading(tx: Tx) -> tuple[Organization, list[exchange.ShownListing], list[exchange.LeviedDay]]:
         organization = await held(tx, person, key)
-        return organization, await exchange.read_of_organization(tx, organization.id)
+        found = await exchange.read_of_organization(tx, organization.id)
+        newest = next((one.listing.ref for one in found if one.listing.sold), None)
+        levies = [] if newest is None else await exchange.newest_levies(tx, newest, LEVIES_SHOWN)
+        return organization, found, levies
 
-    organization, found = await db.read(reading)
+    organization, found, levies = await db.read(reading)
     settings = runtime_of(request).settings
     live = next((one for one in found if one.listing.status not in LIVE_NO_MORE), None)
     return organization_page(
@@ -128,5 +132,7 @@ async def _page(
         section="/listing",
         live=live,
         listings=found,
+        earning=next((one for one in found if one.listing.sold), None),
+        levies=levies,
         currency=settings.settlement_currency,
     )

@@ -1,5 +1,6 @@
 """Points by own agents: what an agent holds, its orders and its subscription at a listing. Each act states what it holds and costs first."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -39,13 +40,31 @@ TIMES = (
     ("ioc", "At once; the rest ends"),
     ("fok", "At once and whole, or not at all"),
 )
-NO_PRICE = {"price": None, "time_in_force": None}
-ORDER_FIELDS = ("side", "qty", "order_type", "price", "time_in_force")
+LIVES = (
+    ("", "Until it is filled or cancelled"),
+    ("3600", "An hour"),
+    ("86400", "A day"),
+    ("604800", "A week"),
+    ("2592000", "30 days"),
+    ("7776000", "90 days"),
+)
+NO_PRICE = {"price": None, "time_in_force": None, "ttl_seconds": None, "post_only": False, "replaces": None}
+ORDER_FIELDS = (
+    "side",
+    "qty",
+    "order_type",
+    "price",
+    "time_in_force",
+    "ttl_seconds",
+    "post_only",
+    "replaces",
+)
 # Refusals that are about one field and do not name it.
 FIELD_OF_CODE = {
     "INSUFFICIENT_POINTS": "qty",
     "INSUFFICIENT_BALANCE": "qty",
     "OWNER_MAXIMUM": "points",
+    "POST_ONLY": "price",
 }
 Preview = exchange.ShownOrder | agents.Approval
 
@@ -86,23 +105,7 @@ async def show_portfolio(
     did: MyDid, person: SignedInPerson, request: Request, db: Db, settings: Config
 ) -> HTMLResponse:
     """The points of an own agent, and its open orders."""
-    agent, portfolio, orders = await db.read(
-        lambda tx: read_together(
-            tx,
-            lambda tx: agents.own_agent(tx, person.developer.id, did),
-            lambda tx: exchange.portfolio_of(tx, did),
-            lambda tx: exchange.read_resting(tx, did, None),
-        )
-    )
-    return agent_page(
-        request,
-        "own_agents/portfolio.html",
-        person,
-        agent,
-        portfolio=portfolio,
-        orders=orders,
-        currency=settings.settlement_currency,
-    )
+    return await _portfolio(request, person, db, did, settings=settings)
 
 
 @router.get(f"{PAGE}/{{ref}}", dependencies=READS)
@@ -144,6 +147,7 @@ async def check_order(
         kept=(*ORDER_FIELDS, "approval_id"),
         words=dict(SIDES),
         times=dict(TIMES),
+        lives=dict(LIVES),
         currency=settings.settlement_currency,
     )
 
@@ -177,6 +181,22 @@ async def cancel_order(
     return await _outcome(request, sender, db, agent, ref, settings=settings, answer=answer, verb="cancel")
 
 
+@router.post(f"{PAGE}/claim", dependencies=ACTS)
+async def claim_distributions(
+    did: MyDid, sender: Act, request: Request, db: Db, settings: Config
+) -> Response:
+    """Claim what the agent is owed of the revenue of one listing, or of all; nothing owed is no trouble."""
+    agent = await own_agent(db, sender.person, did)
+    ref = sender.form.value("ref")
+    answer = await act_as(request, sender, did, "/agora/distributions/claim", {"ref": ref} if ref else {})
+    if answer.is_refused:
+        refused = answer.on(sender.form)
+        return await _portfolio(
+            request, sender.person, db, agent.did, settings=settings, form=refused, status=answer.status
+        )
+    return see_other(address_of(did, "market", "claimed"))
+
+
 @router.post(f"{PAGE}/{{ref}}/subscribe", dependencies=ACTS)
 async def subscribe(
     did: MyDid, ref: exchange.RefInPath, sender: Act, request: Request, db: Db, *, settings: Config
@@ -203,6 +223,38 @@ async def unsubscribe(
     )
 
 
+async def _portfolio(
+    request: Request,
+    person: SignedIn,
+    db: Database,
+    did: str,
+    *,
+    settings: Settings,
+    form: SentForm | None = None,
+    status: int = 200,
+) -> HTMLResponse:
+    agent, portfolio, orders = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: agents.own_agent(tx, person.developer.id, did),
+            lambda tx: exchange.portfolio_of(tx, did),
+            lambda tx: exchange.read_resting(tx, did, None),
+        )
+    )
+    return agent_page(
+        request,
+        "own_agents/portfolio.html",
+        person,
+        agent,
+        form,
+        status=status,
+        portfolio=portfolio,
+        orders=orders,
+        owed=sum(held.owed for held in portfolio.holdings),
+        currency=settings.settlement_currency,
+    )
+
+
 def _trader(agent: agents.OwnedAgent, person: SignedIn, settings: Settings) -> Agent:
     """The agent as the API sees it, for a preview. Raises: OrgRoleRequired, PermissionMissing."""
     if agent.held_right < Right.OPERATE:
@@ -213,7 +265,7 @@ def _trader(agent: agents.OwnedAgent, person: SignedIn, settings: Settings) -> A
 
 
 def _order(form: SentForm, ref: str) -> dict[str, Any]:
-    """The order of a form, as the API takes it; a market order has no price and no time in force."""
+    """The order of a form, as the API takes it; a market order has a price and terms of resting no more than it rests."""
     body: dict[str, Any] = {
         "listing": ref,
         "side": form.value("side"),
@@ -223,7 +275,23 @@ def _order(form: SentForm, ref: str) -> dict[str, Any]:
     if body["order_type"] != "market":
         body["price"] = with_decimal_point(form.value("price").strip())
         body["time_in_force"] = form.value("time_in_force")
+        body["post_only"] = form.value("post_only") == "true"
+        if life := form.value("ttl_seconds"):
+            body["ttl_seconds"] = whole_number(life)
+    if replaces := form.value("replaces"):
+        body["replaces"] = replaces
     return body
+
+
+def _replaceable(orders: Sequence[exchange.Order], named: str) -> list[tuple[str, str]]:
+    """The open orders that a new one may replace. One that is named and has ended is among them: nothing is placed in its place."""
+    found = [
+        (str(order.id), f"{order.side.capitalize()} {order.remaining} at {format_amount(order.price)}")
+        for order in orders
+        if order.price is not None
+    ]
+    ended = [(named, "An order that is not open")] if named and named not in dict(found) else []
+    return [("", "No order"), *found, *ended]
 
 
 def _with_field(form: SentForm, code: str) -> SentForm:
@@ -316,5 +384,7 @@ async def _page(
         sides=SIDES,
         types=TYPES,
         times=TIMES,
+        lives=LIVES,
+        replaceable=_replaceable(own.orders, (form or SentForm()).value("replaces")),
         currency=settings.settlement_currency,
     )

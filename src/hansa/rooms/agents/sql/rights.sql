@@ -91,6 +91,15 @@ LANGUAGE sql STABLE AS $$
   FROM agents_agent a, agents_agent b WHERE a.did = one AND b.did = other
 $$;
 
+-- The agents that are related to those of an organization, in any status; its own are among them.
+CREATE OR REPLACE FUNCTION agents_related_to_organization(organization uuid) RETURNS SETOF text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY SELECT a.did FROM organizations_affiliates(organization) f JOIN agents_agent a
+      ON a.organization_id IS NULL AND a.developer_id = f.developer_id
+    UNION ALL
+    SELECT a.did FROM organizations_affiliates(organization) f JOIN agents_agent a ON a.organization_id = f.organization_id;
+END $$;
+
 -- The owner of an agent of this registry; no row: there is none. `organization_id` stands above `developer_id`.
 CREATE OR REPLACE FUNCTION agents_ownership(agent text) RETURNS TABLE (developer_id bigint, organization_id uuid)
 LANGUAGE sql STABLE AS $$

@@ -3,7 +3,7 @@
 Locks: the agents by DID (shared), the listing, their holdings by DID.
 """
 
-from hansa.foundation.events import PointsMoved
+from hansa.foundation.events import BookChanged, PointsMoved
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
@@ -27,7 +27,9 @@ async def move_points(tx: Tx, agent: Agent, new: PointTransfer, settings: Settin
 
     Raises: ExchangeDisabled, PointsToSelf, PointsOfOthers, AgentSuspended, AgentRevoked, ListingUnknown, ListingState, PointsOffered.
     """
-    require_enabled(settings)
+    if new.to is not None:
+        # Points are given up while the exchange is off too, so that they do not keep an agent from its end.
+        require_enabled(settings)
     dids = [agent.did] if new.to is None else sorted({agent.did, new.to})
     if new.to == agent.did:
         raise PointsToSelf(field="to")
@@ -78,5 +80,6 @@ async def _posted(tx: Tx, listing: Listing, agent: Agent, new: PointTransfer) ->
     event = PointsMoved(
         new.ref, listing.treasury_did, seq=seq, cause=cause, from_=agent.did, to=new.to, qty=new.qty
     )
-    await journal.append(tx, event)
+    # The movement draws a number, so that the next change of the book begins behind it.
+    await journal.append(tx, event, BookChanged(new.ref, listing.treasury_did, before, seq, []))
     return MovedPoints(new.ref, seq, new.to, new.qty)

@@ -53,6 +53,17 @@ class Levy(msgspec.Struct, frozen=True):
     remainder: int
 
 
+class LeviedDay(msgspec.Struct, frozen=True):
+    """Levy of a day as it was written: `held` points shared `revenue`."""
+
+    day: date
+    revenue: int
+    held: int
+    due: Minor
+    taken: Minor
+    arrears: Minor
+
+
 class Distribution(msgspec.Struct, frozen=True):
     """Units for each point, and the rest that is carried."""
 

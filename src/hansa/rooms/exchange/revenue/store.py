@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
-from .records import Counting, Distribution, Levy, Revenue
+from .records import Counting, Distribution, LeviedDay, Levy, Revenue
 
 COUNTED = "exchange_revenue_counted WHERE EXISTS (SELECT FROM exchange_revenue WHERE NOT is_over)"
 """The only row with the place of the counting; none while no revenue is counted."""
@@ -96,6 +96,10 @@ _GIVE_UP = "UPDATE exchange_listing SET given_up = given_up + $2 WHERE ref = $1"
 _LEVIED_OF = """
 SELECT l.ref FROM exchange_listing l JOIN exchange_revenue r USING (ref)
 WHERE l.organization_id = $1 AND (NOT r.is_over OR l.arrears > 0) ORDER BY l.ref LIMIT 1
+"""
+
+_LEVIES = """
+SELECT day, revenue, held, due, taken, arrears FROM exchange_levy WHERE ref = $1 ORDER BY day DESC LIMIT $2
 """
 
 _ARREARS_OF = "SELECT coalesce(sum(arrears), 0)::bigint FROM exchange_listing WHERE organization_id = $1 AND arrears > 0"
@@ -213,6 +217,12 @@ async def levied_of(tx: Tx, organization_id: UUID) -> str | None:
 async def arrears_of(tx: Tx, organization_id: UUID) -> Minor:
     """The arrears of an organization at all its listings."""
     return Minor(await tx.fetchval(_ARREARS_OF, organization_id))
+
+
+async def newest_levies(tx: Tx, ref: str, most: int) -> list[LeviedDay]:
+    """The newest levies of a listing, the newest first."""
+    rows = await tx.fetch(_LEVIES, ref, most)
+    return [LeviedDay(**{**row, "revenue": int(row["revenue"])}) for row in rows]
 
 
 async def owed_of_listings(tx: Tx) -> list[asyncpg.Record]:

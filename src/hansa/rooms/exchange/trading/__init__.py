@@ -2,6 +2,7 @@
 
 from hansa.rooms.exchange.trading.acting import PERMISSION, place
 from hansa.rooms.exchange.trading.binding import count_orders, lock_gaps, order_gaps, require_no_orders
+from hansa.rooms.exchange.trading.counting import COUNT_TRADES, count_all
 from hansa.rooms.exchange.trading.following import (
     ENDED,
     ORDER_EXPIRY,
@@ -27,6 +28,7 @@ from hansa.rooms.exchange.trading.routes import router
 from hansa.rooms.exchange.trading.schemas import OrderIn
 
 __all__ = [
+    "COUNT_TRADES",
     "ENDED",
     "ORDERS_FOLLOW",
     "ORDERS_OF_ENDED",
@@ -42,6 +44,7 @@ __all__ = [
     "OrderIn",
     "ShownOrder",
     "Timeframe",
+    "count_all",
     "count_orders",
     "lock_gaps",
     "market_router",

@@ -32,7 +32,7 @@ from .ending import close, end_all, expire_due
 from .errors import ClientOrderIdUsed
 from .judging import OPPOSITE, Act, CancelOrder, Judged, Judging, Loaded, PlaceOrder, reach_of
 from .reading import all_shown
-from .recording import order_ended, order_placed, trades_executed
+from .recording import book_changed, order_ended, order_placed, trades_executed
 from .records import EXPIRY, NewOrder, Order, ShownOrder, Trade
 from .settling import CommandRefused, MakerRefused, Settled, record_trades, settle
 
@@ -267,6 +267,9 @@ class _Writing:
                 for event in judged.events
                 if isinstance(event, Ended)
             ]
+        judging = self._judging
+        states = (judging.before.values(), judging.orders.values())
+        events.append(book_changed(self._listing, judging.drawn, judging.book.seq, *states))
         return events
 
     async def _shown(self, written: dict[int, Order], trades: Sequence[Trade]) -> dict[Act, Outcome]:

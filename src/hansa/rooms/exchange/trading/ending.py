@@ -13,7 +13,7 @@ from hansa.rooms.exchange.matching.commands import EndedByCommand
 from hansa.rooms.exchange.records import Listing
 
 from . import store
-from .recording import order_ended
+from .recording import book_changed, order_ended
 from .records import Order
 from .settling import settle
 
@@ -70,7 +70,8 @@ async def end_all(
     await settle(tx, listing, [events], by_seq, ledger.Book.of(settings))
     await close(tx, listing.ref, events, by_seq)
     await store.move_on(tx, listing.ref, before, book.seq, None)
-    await journal.append(tx, *(order_ended(by_seq[event.order], event) for event in events))
+    changed = book_changed(listing, before, book.seq, orders, ())
+    await journal.append(tx, *(order_ended(by_seq[event.order], event) for event in events), changed)
     return len(events)
 
 

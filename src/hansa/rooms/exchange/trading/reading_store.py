@@ -9,6 +9,7 @@ import msgspec
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 
+from .counting_store import SPANS_SECONDS
 from .records import Order, OrderStatus, Trade
 
 _COLUMNS = ", ".join(f"o.{name}" for name in Order.__struct_fields__)
@@ -62,16 +63,24 @@ LEFT JOIN LATERAL agents_related(t.seller, l.treasury_did) seller_is ON true
 ORDER BY t.seq DESC
 """  # noqa: S608
 
-# Candles begin at multiples of their length from a Monday, in UTC. The first of the newest `limit` may begin before `since`.
+# Candles begin at multiples of their length from a Monday, in UTC. The first of the newest `limit` may begin before `since`. They are
+# made of at most fifteen stored ones each ($5 seconds long, $6 of them), and of the trades that have yet to be counted.
 _CANDLES = """
+WITH part AS (
+  (SELECT c.t, 0 AS seq, c.open, c.high, c.low, c.close, c.volume, c.notional, c.trades FROM exchange_candle c
+   WHERE c.ref = $1 AND c.span_seconds = $5 AND ($3::timestamptz IS NULL OR c.t >= date_bin($2, $3, '1970-01-05T00:00:00Z'))
+   ORDER BY c.t DESC LIMIT $4::bigint * $6)
+  UNION ALL
+  SELECT t.recorded_at, t.seq, t.price, t.price, t.price, t.price, t.qty, t.price::numeric * t.qty, 1 FROM exchange_trade t
+  WHERE t.ref = $1 AND t.seq > coalesce((SELECT seq FROM exchange_trade_counted WHERE ref = $1), 0)
+    AND ($3::timestamptz IS NULL OR t.recorded_at >= date_bin($2, $3, '1970-01-05T00:00:00Z'))
+)
 SELECT * FROM (
-  SELECT date_bin($2, t.recorded_at, '1970-01-05T00:00:00Z') AS t, (array_agg(t.price ORDER BY t.seq))[1] AS open,
-    max(t.price) AS high, min(t.price) AS low, (array_agg(t.price ORDER BY t.seq DESC))[1] AS close,
-    sum(t.qty)::bigint AS volume, sum(t.price::numeric * t.qty) AS notional, count(*) AS trades,
-    date_bin($2, t.recorded_at, '1970-01-05T00:00:00Z') + $2 <= clock_timestamp() AS is_closed
-  FROM exchange_trade t WHERE t.ref = $1 AND ($3::timestamptz IS NULL
-    OR t.recorded_at >= date_bin($2, $3, '1970-01-05T00:00:00Z'))
-  GROUP BY 1 ORDER BY 1 DESC LIMIT $4
+  SELECT date_bin($2, p.t, '1970-01-05T00:00:00Z') AS t, (array_agg(p.open ORDER BY p.seq > 0, p.t, p.seq))[1] AS open,
+    max(p.high) AS high, min(p.low) AS low, (array_agg(p.close ORDER BY p.seq DESC, p.t DESC))[1] AS close,
+    sum(p.volume)::bigint AS volume, sum(p.notional) AS notional, sum(p.trades)::bigint AS trades,
+    date_bin($2, p.t, '1970-01-05T00:00:00Z') + $2 <= clock_timestamp() AS is_closed
+  FROM part p GROUP BY 1 ORDER BY 1 DESC LIMIT $4
 ) c ORDER BY c.t
 """
 
@@ -231,7 +240,9 @@ async def newest_trades(tx: Tx, ref: str, most: int) -> list[PublicTrade]:
 
 async def candles(tx: Tx, ref: str, span: timedelta, since: datetime | None, most: int) -> list[Candle]:
     """The newest candles of a listing, the oldest of them first."""
-    rows = await tx.fetch(_CANDLES, ref, span, since, most)
+    seconds = int(span.total_seconds())
+    stored = max(one for one in SPANS_SECONDS if seconds % one == 0)
+    rows = await tx.fetch(_CANDLES, ref, span, since, most, stored, seconds // stored)
     return [Candle(**{**row, "notional": int(row["notional"])}) for row in rows]
 
 

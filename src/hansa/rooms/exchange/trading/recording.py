@@ -1,13 +1,41 @@
-"""Events of orders and trades. Orders are private; trades and the points that they move are public."""
+"""Events of orders and trades. Orders are private; trades, the points that they move, and the levels of the book are public."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
-from hansa.foundation.events import Event, OrderEnded, OrderPlaced, PointsMoved, TradeExecuted
-from hansa.foundation.values.money import format_amount
+from hansa.foundation.events import (
+    BookChanged,
+    BookLevel,
+    Event,
+    OrderEnded,
+    OrderPlaced,
+    PointsMoved,
+    TradeExecuted,
+)
+from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms.exchange.matching import Ended
 from hansa.rooms.exchange.records import Listing
 
 from .records import Order, Trade
+
+
+def book_changed(
+    listing: Listing, after: int, seq: int, before: Iterable[Order], now: Iterable[Order]
+) -> BookChanged:
+    """The change of the levels by one transaction: orders as they were before it, and the same and new ones after it. It names no order."""
+    points, orders = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    for sign, states in ((-1, before), (1, now)):
+        for order in states:
+            if order.ended_because is None and order.price is not None:
+                level = (order.side, order.price)
+                points[level] += sign * order.remaining
+                orders[level] += sign
+    changes = [
+        BookLevel(side, format_amount(Minor(price)), qty, orders[side, price])
+        for (side, price), qty in points.items()
+        if qty or orders[side, price]
+    ]
+    return BookChanged(listing.ref, listing.treasury_did, after, seq, changes)
 
 
 def order_placed(order: Order, replaces: int | None) -> OrderPlaced:

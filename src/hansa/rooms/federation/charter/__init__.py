@@ -6,7 +6,15 @@ from .card_editing import CardEditor, edit_card, read_editable_version, set_icon
 from .card_icon import ICON_MAX_BYTES, icon_admin_router, icon_router, rewritten_icon
 from .card_paths import CARD_PATHS, CardPath
 from .card_paths import Mark as CardMark
-from .card_publication import SwapTerms, detached_signature, publish_card_with_fx, publish_card_with_licence
+from .card_publication import (
+    StockCardMark,
+    SwapTerms,
+    detached_signature,
+    market_freshness,
+    publish_card_with_fx,
+    publish_card_with_licence,
+    publish_card_with_stock_card,
+)
 from .card_reading import LAST_AUDIT, LastAudit, ReadLastAudit, read_card, read_operator
 from .card_routes import card_admin_router, card_root_router, card_router
 from .card_schema import card_schema
@@ -50,6 +58,7 @@ __all__ = [
     "RegistryKey",
     "Signatory",
     "SigningKey",
+    "StockCardMark",
     "SwapTerms",
     "admin_router",
     "all_keys",
@@ -63,9 +72,11 @@ __all__ = [
     "icon_admin_router",
     "icon_router",
     "initialize_keys",
+    "market_freshness",
     "present_signing_key",
     "publish_card_with_fx",
     "publish_card_with_licence",
+    "publish_card_with_stock_card",
     "published_keys",
     "read_card",
     "read_editable_version",

@@ -20,11 +20,14 @@ from .rules import registry_id_of
 
 API = "/api/v1"
 ICON_AT = "/registry-card/icon"
+STOCK_CARD_AT = f"{API}/agora/stock-card"
+SOLVENCY_CARD_AT = "/.well-known/solvency-card.json"
 TRUST_BUNDLE_AT = "/.well-known/spiffe-bundle.json"
 SCHEMA_AT = "/.well-known/registry-card-schema.json"
 PROTOCOL_VERSION = "1.0"
 PAYMENT_PROTOCOL = "a2a-payment-v1"
 A2A_VERSIONS = ("0.3", "1.0")
+EXCHANGE_NOTE = "A point is a right to a share of revenue for a term: no vote, no claim on treasury or code. It ends worthless."
 NOT_MINTING = frozenset({"sandbox", "cloud-operator"})
 BORDER_FEE = Fraction(5, 1000)
 """The published rate of transfers to another registry (Specification 2, "Federation sync"): 0.5 percent."""
@@ -46,6 +49,8 @@ class CardFacts(msgspec.Struct, frozen=True):
     """The block `compliance`, or None without a profile and without authorizations."""
     fx: Mapping[str, Any] | None = None
     """The block `fees.fx` of a registry that has a pool, or None without one."""
+    stock_card: Mapping[str, Any] | None = None
+    """What `fees.exchange.stock_card` says of the newest stock card, or None before the first."""
 
     @property
     def licence_type(self) -> str | None:
@@ -157,7 +162,28 @@ def _fees(settings: Settings, facts: CardFacts) -> dict[str, Any]:
             "fees_emit_event_types": ["TransactionFeeCollected"],
         },
         "fx": dict(facts.fx or {"enabled": False, "route_enabled": False}),
-        "exchange": {"enabled": False, "passport_enabled": False},
+        "exchange": _exchange(settings, facts),
+    }
+
+
+def _exchange(settings: Settings, facts: CardFacts) -> dict[str, Any]:
+    if not settings.exchange_enabled:
+        return {"enabled": False, "passport_enabled": False}
+    base = settings.base_url
+    unmade = {"digest": None, "count": 0}
+    return {
+        "enabled": True,
+        "passport_enabled": False,
+        "currency": settings.settlement_currency,
+        "endpoints": {
+            "listings": f"{base}{API}/agora/listings",
+            "order": f"{base}{API}/agora/orders",
+            "passport_inbound": f"{base}{API}/agora/passport/inbound",
+        },
+        "fee_bps_default": settings.exchange_fee_bps,
+        "note": EXCHANGE_NOTE,
+        "stock_card": {"url": f"{base}{STOCK_CARD_AT}", **(facts.stock_card or unmade)},
+        "solvency_card": {"url": f"{base}{SOLVENCY_CARD_AT}"},
     }
 
 

@@ -8,7 +8,7 @@
 The signed value (Specification 2, "Registry card"; decisions F and T) is one flat object: the full dotted path of each signed
 leaf with its value, null where the card has none, and the window `_signed_at`, `_expires_at`; as canonical JSON. The signature
 stands in two forms over the same bytes: bare in `value`, and as a detached JWS (RFC 7515, appendix F) in `jws`. The block
-`fees.fx` has the terms on which a registry with pools swaps.
+`fees.fx` has the terms on which a registry with pools swaps, `fees.exchange` the digest of the newest stock card.
 """
 
 import json
@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -48,6 +48,8 @@ HEADERS_MAX = 64
 RENEWAL = WINDOW / 2
 """The age at which a signature is renewed."""
 JWS_TYPE = "registry-card+jws"
+MARKET_FRESH_FOR = timedelta(hours=26)
+"""A stock card is made each day, with two hours for the work."""
 
 
 async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
@@ -63,6 +65,7 @@ async def publish_card(tx: Tx, settings: Settings, seal: Seal) -> CardVersion:
         written.licence,
         await compliance_block(tx, settings),
         written.fx,
+        written.stock_card,
     )
     body = card_body(settings, facts)
     return await _sign_unless_signed(tx, body, seal)
@@ -113,6 +116,38 @@ async def publish_card_with_fx(
         return None
     await card_store.lock_card(tx)
     await card_store.write_fx(tx, fx)
+    return await publish_card(tx, settings, seal)
+
+
+class StockCardMark(msgspec.Struct, frozen=True):
+    """Statement of the card on the newest stock card: its digest, `sha256:` and 64 digits, and the number of its listings."""
+
+    digest: str
+    count: int
+    updated_at: datetime
+    market_epoch: str
+
+    def block(self) -> dict[str, Any]:
+        """Return the members of the card, without the address."""
+        return {
+            "digest": self.digest,
+            "count": self.count,
+            "updated_at": self.updated_at.astimezone(UTC).isoformat(timespec="seconds"),
+            "market_epoch": self.market_epoch,
+        }
+
+
+def market_freshness(made_at: datetime, now: datetime) -> Literal["current", "stale"]:
+    """Return the freshness of a stock card."""
+    return "current" if now <= made_at + MARKET_FRESH_FOR else "stale"
+
+
+async def publish_card_with_stock_card(
+    tx: Tx, settings: Settings, seal: Seal, mark: StockCardMark
+) -> CardVersion:
+    """Publish the card with another stock card. See `publish_card`."""
+    await card_store.lock_card(tx)
+    await card_store.write_stock_card(tx, mark.block())
     return await publish_card(tx, settings, seal)
 
 

@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
 from hansa.rooms import journal, ledger
 
 from . import card_store
+from .card_publication import market_freshness
 from .card_store import CardVersion
 from .errors import CardUnsigned, CardVersionUnknown, IconMissing
 
@@ -38,9 +40,10 @@ class ServedCard(msgspec.Struct, frozen=True):
 
 async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedCard:
     """The card now. Raises: CardUnsigned."""
-    version, peer_count, audit, transactions, events = await read_together(
+    version, now, peer_count, audit, transactions, events = await read_together(
         tx,
         card_store.newest_version,
+        clock.now,
         card_store.peer_count,
         last_audit,
         ledger.newest_transaction,
@@ -51,6 +54,9 @@ async def read_card(tx: Tx, currency: str, last_audit: ReadLastAudit) -> ServedC
     card = json.loads(version.document)
     signature = card.pop("signature")
     card["federation"]["peer_count"] = peer_count
+    stock_card = card["fees"]["exchange"].get("stock_card", {})
+    if made_at := stock_card.get("updated_at"):
+        stock_card["market_freshness"] = market_freshness(datetime.fromisoformat(made_at), now)
     live = {
         "economic": {"currency": currency, "last_audit": _economic(audit)},
         "stats": {"transactions": transactions, "events": events},

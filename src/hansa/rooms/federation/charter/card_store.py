@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 _LOCK = "SELECT FROM federation_registry_card FOR UPDATE"
 
 _WRITTEN = """
-SELECT editable, licence, fx, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
+SELECT editable, licence, fx, stock_card, encode(sha256(icon), 'hex') AS icon_digest, updated_at,
   (SELECT min(valid_from) FROM federation_registry_key) AS founded_at
 FROM federation_registry_card
 """
@@ -25,6 +25,8 @@ _WRITE = "UPDATE federation_registry_card SET editable = $1::json, updated_at = 
 _WRITE_LICENCE = "UPDATE federation_registry_card SET licence = $1::json"
 
 _WRITE_FX = "UPDATE federation_registry_card SET fx = $1::json"
+
+_WRITE_STOCK_CARD = "UPDATE federation_registry_card SET stock_card = $1::json"
 
 _ICON = "SELECT icon, icon_type FROM federation_registry_card WHERE icon IS NOT NULL"
 
@@ -49,11 +51,12 @@ VALUES ($1, $2, $3, $4, $5, $6)
 
 
 class WrittenCard(msgspec.Struct, frozen=True):
-    """Blocks that the operator wrote, and when; `founded_at` is None before the first key, `licence` and `fx` without one."""
+    """Blocks that the operator wrote, and when; `founded_at` is None before the first key, `licence`, `fx` and `stock_card` without one."""
 
     editable: dict[str, Any]
     licence: dict[str, Any] | None
     fx: dict[str, Any] | None
+    stock_card: dict[str, Any] | None
     icon_digest: str | None
     updated_at: datetime
     founded_at: datetime | None
@@ -79,9 +82,10 @@ async def written_card(tx: Tx) -> WrittenCard:
     """Return the blocks that the operator wrote."""
     row = await tx.fetchrow(_WRITTEN)
     assert row is not None
-    licence = None if row["licence"] is None else json.loads(row["licence"])
-    fx = None if row["fx"] is None else json.loads(row["fx"])
-    return WrittenCard(**{**row, "editable": json.loads(row["editable"]), "licence": licence, "fx": fx})
+    blocks = {
+        name: None if row[name] is None else json.loads(row[name]) for name in ("licence", "fx", "stock_card")
+    }
+    return WrittenCard(**{**row, "editable": json.loads(row["editable"]), **blocks})
 
 
 async def write_card(tx: Tx, editable: Mapping[str, Any]) -> None:
@@ -97,6 +101,11 @@ async def write_licence(tx: Tx, licence: Mapping[str, Any] | None) -> None:
 async def write_fx(tx: Tx, fx: Mapping[str, Any] | None) -> None:
     """Replace the statement of the card on swaps. The card is locked."""
     await tx.execute(_WRITE_FX, None if fx is None else json.dumps(fx))
+
+
+async def write_stock_card(tx: Tx, stock_card: Mapping[str, Any]) -> None:
+    """Replace the statement of the card on the stock card. The card is locked."""
+    await tx.execute(_WRITE_STOCK_CARD, json.dumps(stock_card))
 
 
 async def icon(tx: Tx) -> tuple[bytes, str] | None:

@@ -28,7 +28,9 @@ class ChannelUnknown(Invalid):
     """The feed has no channel with this name."""
 
     code = "CHANNEL_UNKNOWN"
-    sentence = "Unknown channel; expected events:all, events:<type>, agent:<did> or balance:updates."
+    sentence = (
+        "Unknown channel; expected events:all, events:<type>, listing:<ref>, agent:<did> or balance:updates."
+    )
 
 
 class ChannelNeedsCredential(Unauthorized):

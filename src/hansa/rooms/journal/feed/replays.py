@@ -58,6 +58,8 @@ class Replays:
 
         Raises: Unavailable.
         """
+        if rules.has_no_replay(key):
+            return []
         if rules.agent_of(key) is not None:
             return list(await self._read(key))
         while key not in self._kept:

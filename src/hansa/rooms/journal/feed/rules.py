@@ -1,5 +1,6 @@
 """Channels of the feed: their names, the followers allowed on each, and the channels on which an event is sent."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from hansa.foundation.events import (
     NOT_EMITTED_YET,
     AgentRevoked,
     AgentSuspended,
+    ListingEvent,
     event_types,
 )
 from hansa.rooms.journal.parties import accounts_moved, parties_of
@@ -18,9 +20,11 @@ from .errors import ChannelNeedsCredential, ChannelRefused, ChannelUnknown, Orig
 
 EVERYTHING = "events:all"
 BALANCES = "balance:updates"
-OF_TYPE, OF_AGENT, OF_BALANCE = "events:", "agent:", "balance:"
+OF_TYPE, OF_AGENT, OF_BALANCE, OF_LISTING = "events:", "agent:", "balance:", "listing:"
 
 _STOPPING = frozenset({AgentRevoked.__name__, AgentSuspended.__name__})
+_OF_LISTINGS = frozenset(kind.__name__ for kind in event_types() if issubclass(kind, ListingEvent))
+_REF = re.compile(r"[A-Z0-9]{2,8}", re.ASCII)
 _TYPES = NOT_EMITTED_YET | {kind.__name__ for kind in event_types()}
 
 
@@ -51,6 +55,11 @@ def is_private(name: str) -> bool:
     return name == BALANCES or name.startswith(OF_AGENT)
 
 
+def has_no_replay(name: str) -> bool:
+    """Return whether a channel begins with the next event: the book of its listing is read after the subscription."""
+    return name.startswith(OF_LISTING)
+
+
 def agents_named_by(names: Iterable[str]) -> list[str]:
     """The DIDs of the agents whose channels are among these; whether there are such agents is not checked here."""
     return [name.removeprefix(OF_AGENT) for name in names if name.startswith(OF_AGENT)]
@@ -62,6 +71,8 @@ def channel_for(follower: Follower, name: str) -> Channel:
     Raises: ChannelUnknown, ChannelNeedsCredential, ChannelRefused.
     """
     if name == EVERYTHING or (name.startswith(OF_TYPE) and name.removeprefix(OF_TYPE) in _TYPES):
+        return Channel(name, name)
+    if has_no_replay(name) and _REF.fullmatch(name.removeprefix(OF_LISTING)):
         return Channel(name, name)
     if not is_private(name):
         raise ChannelUnknown
@@ -76,7 +87,7 @@ def channel_for(follower: Follower, name: str) -> Channel:
 
 
 def keys_of(event_type: str, aggregate_id: str, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys under which an event is filed: everything, its type, each agent it speaks of, each balance it moves."""
+    """Return the keys under which an event is filed: everything, its type, each agent it speaks of, each balance it moves, its listing."""
     return keys_under(event_type, parties_of(event_type, aggregate_id, data), data)
 
 
@@ -87,6 +98,7 @@ def keys_under(event_type: str, parties: Iterable[str], data: Mapping[str, Any])
         OF_TYPE + event_type,
         *(OF_AGENT + did for did in parties),
         *(OF_BALANCE + did for did in accounts_moved(event_type, data)),
+        *((OF_LISTING + data["ref"],) if event_type in _OF_LISTINGS else ()),
     )
 
 

@@ -93,3 +93,18 @@ BEGIN
     WHERE m.organization_id = organization_of_one AND n.organization_id = organization_of_other
       AND coalesce(m.left_at, 'infinity') > since AND coalesce(n.left_at, 'infinity') > since);
 END $$;
+
+-- The owners with which an organization is affiliated: its members, itself, and the organizations of its members.
+CREATE OR REPLACE FUNCTION organizations_affiliates(organization uuid) RETURNS TABLE (developer_id bigint, organization_id uuid)
+LANGUAGE sql STABLE AS $$
+  WITH member AS (
+    SELECT m.developer_id FROM organizations_member m
+    WHERE m.organization_id = organization AND coalesce(m.left_at, 'infinity') > now() - interval '90 days'
+  )
+  SELECT m.developer_id, NULL::uuid FROM member m
+  UNION ALL SELECT NULL, organization
+  UNION ALL (
+    SELECT DISTINCT NULL::bigint, n.organization_id FROM member m JOIN organizations_member n USING (developer_id)
+    WHERE n.organization_id <> organization AND coalesce(n.left_at, 'infinity') > now() - interval '90 days'
+  )
+$$;
