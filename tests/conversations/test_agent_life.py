@@ -64,6 +64,34 @@ async def test_a_heartbeat_is_seen_where_the_agent_reads_about_itself(registry):
     assert myself["last_active_at"] == body["last_active_at"]
 
 
+async def test_the_other_paths_of_an_agents_own_acts_do_the_same(registry):
+    agent = await registry.agent()
+    await sql(registry, "UPDATE agents_agent SET last_active_at = now() - interval '1 hour'")
+    beat = await registry.post("/agents/heartbeat", headers=agent.headers)
+    read = (await registry.get("/agents/me", headers=agent.headers)).json()
+    assert (beat.status_code, beat.json()["last_active_at"]) == (200, read["last_active_at"])
+    rotated = await registry.post("/agents/self/rotate-signing-key", json={}, headers=agent.headers)
+    assert rotated.status_code == 200
+    assert (await keys_of(agent))[0]["kid"] == rotated.json()["kid"]
+    assert len(await keys_of(agent)) == 2
+    for path in ("heartbeat", "self/rotate-signing-key"):
+        assert (await registry.post(f"/agents/{path}", json={})).status_code == 401
+
+
+async def test_a_developer_lists_its_agents_under_developers_as_well(registry):
+    developer = await registry.developer()
+    await developer.agent()
+    await developer.agent(name="Second")
+    await registry.agent()
+    listed = (await registry.get("/developers/me/agents", headers=developer.headers)).json()
+    plain = (await registry.get("/agents", headers=developer.headers)).json()
+    assert (listed["agents"], listed["pagination"]) == (plain["items"], plain["pagination"])
+    assert len(listed["agents"]) == 2
+    page = (await registry.get("/developers/me/agents?limit=1&offset=1", headers=developer.headers)).json()
+    assert page["agents"] == listed["agents"][1:]
+    assert (await registry.get("/developers/me/agents")).status_code == 401
+
+
 async def test_heartbeats_close_together_are_written_once(registry):
     agent = await registry.agent()
     await sql(registry, "UPDATE agents_agent SET last_active_at = NULL")

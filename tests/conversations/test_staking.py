@@ -21,6 +21,7 @@ POSITION = {
     "is_active",
     "unstaked_at",
     "last_reward_claim",
+    "auto_compound",
 }
 READS = ["status", "balance", "my-positions", "my-stats", "history"]
 
@@ -544,6 +545,7 @@ async def test_the_stats_show_what_was_ever_staked(stakers: Stakers, alice: Test
         "total_staked": "50",
         "total_unstaked": "20",
         "total_rewards": "0",
+        "total_compounded": "0",
         "staked_balance": "30",
         "active_positions": 1,
         "total_positions": 2,

@@ -12,6 +12,7 @@ from hansa.foundation.values.errors import Conflict, Forbidden, Refused
 from hansa.foundation.values.jwk import jwk_of
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
+from hansa.rooms.ledger import staking
 from hansa.rooms.ledger.batch import Ticket, answer_of, post_batch
 from tests.faults.traffic import request_of
 from tests.registry import TestAgent, TestRegistry, card_of
@@ -185,6 +186,26 @@ async def _claim(world: World) -> Asking:
     return lambda: _alone(world.post("/staking/claim-rewards"))
 
 
+async def _compound(world: World) -> Asking:
+    """A reward of a hundred days; the seconds that pass while it is repeated earn less than a unit of the smallest."""
+    assert (await world.post("/staking/stake", amount="10", lock_period=0)).status == 200
+    own = "(SELECT id FROM ledger_account WHERE did = $1)"
+    await world.execute(
+        "UPDATE ledger_stake_position SET auto_compound = true, rewarded_until = now() - interval '100 days'"
+        f" WHERE account_id = {own} AND remaining > 0",
+        world.alice.did,
+    )
+    runtime = world.registry.runtime
+    kept_active = ledger.KEPT_ACTIVE.of(runtime)
+    return lambda: _alone(
+        outcome_of(
+            runtime.database.transaction(
+                lambda tx: staking.compound(tx, world.alice.did, runtime.settings, kept_active)
+            )
+        )
+    )
+
+
 async def _create_agent(world: World) -> Asking:
     """A developer's first agent, with its grant; the bootstrap token is the key."""
     token = await (await world.registry.developer()).bootstrap_token()
@@ -285,6 +306,13 @@ async def _burn(world: World) -> Asking:
     )
 
 
+async def _correct(world: World) -> Asking:
+    correction = ledger.Correction(world.alice.did, Minor(UNIT), "debit", world.new_key())
+    return lambda: _alone(
+        outcome_of(world.registry.database.transaction(lambda tx: ledger.correct(tx, correction, world.book)))
+    )
+
+
 def ticket_of(world: World, order: ledger.TransferOrder, key: str) -> Ticket:
     return Ticket.of_transfer(order, request_of(order, key), render)
 
@@ -313,6 +341,7 @@ OTHERS = (
     Act("stake", _stake),
     Act("unstake", _unstake),
     Act("claim of rewards", _claim, takes_key=False),
+    Act("compounding of rewards", _compound, takes_key=False),
     # A client that repeats a creation whose answer was lost gets the answer that the token is used up, and a mint or burn likewise.
     Act("creation of an agent with its grant", _create_agent, ({201, Conflict.status},)),
     Act("rotation of a key", _rotate_key, ({200, Conflict.status},), takes_key=False),
@@ -320,4 +349,5 @@ OTHERS = (
     Act("end of an agent", _end_agent, ({200, Forbidden.status},), takes_key=False),
     Act("mint", _mint, ({200, Conflict.status},)),
     Act("burn", _burn, ({200, Conflict.status},)),
+    Act("correction of a balance", _correct, ({200, Conflict.status},)),
 )

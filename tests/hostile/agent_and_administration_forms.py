@@ -179,6 +179,20 @@ async def _grant(stage: Any) -> FilledForm:
     return await _administrators(payee=stage.payee.did, granted="0.01", grant_ref="Staged")(stage)
 
 
+async def _correction(stage: Any) -> FilledForm:
+    fields = {
+        "corrected": stage.payee.did,
+        "correction": "0.01",
+        "direction": "debit",
+        "correction_ref": uuid4().hex,
+    }
+    return await _administrators(**fields)(stage)
+
+
+async def _compounding(stage: Any) -> FilledForm:
+    return await _owners(position_id="stake-1", auto_compound="on")(stage)
+
+
 async def _invitation(stage: Any) -> FilledForm:
     accepted = await federation_requests.accepted(stage)
     return await _administrators(**accepted, net_in_limit="5")(stage)
@@ -199,6 +213,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/wallet/stakes": _owners(amount="10", lock_period="0"),
     f"{AGENT}/wallet/stakes/release": _owners(released="0.01"),
     f"{AGENT}/wallet/stakes/claim": _owners(),
+    f"{AGENT}/wallet/stakes/compound": _compounding,
     f"{AGENT}/governance": _owners(title="Staged", description="Staged.", days="1"),
     f"{AGENT}/governance/{{proposal_id}}": _owners(vote="for"),
     f"{AGENT}/governance/{{proposal_id}}/cancel": _owners(),
@@ -283,6 +298,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/treasury/burn": _burn,
     f"{OFFICE}/treasury/burn/check": _burn,
     f"{OFFICE}/treasury/grant": _grant,
+    f"{OFFICE}/treasury/correct": _correction,
     f"{OFFICE}/treasury/baseline": _administrators(baseline="12.5", baseline_ref="For a test."),
     f"{OFFICE}/treasury/transit": _administrators(transit_ref="For a test."),
 }

@@ -20,7 +20,7 @@ from tests.registry import DatabaseFarm, TestRegistry, open_registry
 
 OF_AGENTS_AND_THEIR_OWNERS = {
     "did", "agent_did", "card_id", "approval_id", "capability_id", "contract_id", "dispute_id", "token_id", "address",
-    "transfer_id", "saga_id", "bid_id", "pipeline_id", "run_id", "order_id", "version_id", "deployment_id", "bundle_id",
+    "transfer_id", "saga_id", "bid_id", "pipeline_id", "run_id", "order_id", "position_id", "version_id", "deployment_id", "bundle_id",
 }  # fmt: skip
 OF_DEVELOPERS = {
     "connection_id", "key_id", "session_id", "webhook_id", "delivery_id", "organization_id", "team", "invitation_id",

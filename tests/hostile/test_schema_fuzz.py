@@ -96,6 +96,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/auth/login": "a form cannot say null",
     "POST /api/v1/auth/register": "a password has classes of characters, an e-mail address has a syntax",
     "POST /api/v1/onboard/create_agent": "exactly one of two members; a card of the A2A form",
+    "POST /api/v1/admin/balance-corrections": "an amount is greater than zero and has a maximum; a reference is printable",
     "POST /api/v1/staking/stake": "an amount is greater than zero and has a maximum",
     "POST /api/v1/staking/unstake": "an amount is greater than zero and has a maximum",
     "POST /api/v1/teg/send": "exactly one of two members; an amount as below",

@@ -286,6 +286,19 @@ async def _pending_approval(stage: Stage) -> str:
     return str(made)
 
 
+async def staked_position(stage: Stage) -> str:
+    """The newest position of the agent on the stage that may stake, or else of the one in its middle."""
+    found = await stage.registry.database.read(
+        lambda tx: tx.fetchval(
+            "SELECT max(p.id) FROM ledger_stake_position p JOIN ledger_account a ON a.id = p.account_id"
+            " JOIN agents_agent g ON g.did = a.did WHERE g.did = $1 OR g.roles && '{staker}'"
+            " GROUP BY g.did ORDER BY g.did = $1 LIMIT 1",
+            stage.agent.did,
+        )
+    )
+    return f"stake-{found}"
+
+
 async def _connection_to_end(stage: Stage) -> str:
     """A connected client of the staged developer; those of earlier requests end, so that there is room for it."""
     made = await stage.registry.database.transaction(
@@ -708,6 +721,7 @@ _MADE_ANEW: dict[str, Callable[[Stage], Awaitable[str]]] = {
     "{dispute_id}": _dispute("", "OPEN"),
     "{approval_id:uuid}": _pending_approval,
     "{did}/spawn/end": _child_to_end,
+    "{position_id}": staked_position,
     "{connection_id}": _connection_to_end,
     "{connection_id:uuid}": _connection_to_end,
     "/capabilities/{capability_id:uuid}/narrow": _capability_to_narrow,
@@ -1283,6 +1297,14 @@ async def _stake(stage: Stage) -> WellFormed:
     return _json(amount="10", lock_period=0)
 
 
+async def _compounding(stage: Stage) -> WellFormed:
+    return _json(auto_compound=True)
+
+
+async def _correction(stage: Stage) -> WellFormed:
+    return _json(account=stage.payee.did, amount="0.0001", direction="debit", ref=uuid4().hex)
+
+
 async def _release(stage: Stage) -> WellFormed:
     return _json(amount="0.01")
 
@@ -1538,6 +1560,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/a2a-payment/settle-many": _own_tokens,
     "POST /api/v1/a2a-payment/release": _own_token,
     "POST /api/v1/staking/stake": _stake,
+    "PATCH /api/v1/staking/my-positions/{position_id}": _compounding,
     "POST /api/v1/staking/unstake": _release,
     "POST /api/v1/staking/claim-rewards": lambda stage: _nothing(),
     "POST /api/v1/agents/me/wallets": _wallet,
@@ -1570,6 +1593,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /witness/add-checkpoint": _checkpoint,
     "POST /api/v1/admin/auditor-signing-key/rotate": _reason,
     "POST /api/v1/admin/set-native-baseline": _native_baseline,
+    "POST /api/v1/admin/balance-corrections": _correction,
     "POST /api/v1/admin/rebaseline-transit": _reference,
     "POST /api/v1/admin/agents/bulk/suspend": _suspension,
     "POST /api/v1/admin/agents/bulk/reinstate": _suspended,

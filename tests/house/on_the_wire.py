@@ -106,6 +106,7 @@ _.authorizations
 _.authorize
 _.auto_approve
 _.auto_approved
+_.auto_compound
 _.auto_slash_enabled
 _.auto_slash_max_avt
 _.award_amount
@@ -252,6 +253,9 @@ _.contracts_completed
 _.controller
 _.copies
 _.corner
+_.corrected
+_.correction
+_.correction_ref
 _.cosigned_at
 _.cosigned_with
 _.cost
@@ -1161,6 +1165,7 @@ _.tos_version
 _.total
 _.total_balance
 _.total_circulating
+_.total_compounded
 _.total_events
 _.total_interactions
 _.total_is_exact

@@ -207,6 +207,12 @@ class History:
                 "amount": amount,
                 "more": {"tx_type": "reward", "active": 2, "at_most": True},
             },
+            {
+                "debit": COLLECTOR,
+                "credit": payee,
+                "amount": amount,
+                "more": {"tx_type": "compound", "to": STAKED, "active": 2, "at_most": True},
+            },
             self._crossing(payer, amount),
             self._decision(),
         ]

@@ -1,5 +1,7 @@
 """Staking of the agent that this client acts for. Each stake, release and claim is one intent, as a transfer is."""
 
+from urllib.parse import quote
+
 from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, new_key
 from hansa_client.records.record import Page
@@ -42,6 +44,18 @@ class AsyncStaking:
         key = new_key() if key is None else key
         call = Call("POST", "/api/v1/staking/claim-rewards", json={}, key=key)
         return await self._transport.answer(call, ClaimedRewards, self._agent)
+
+    async def auto_compound(
+        self, position_id: str, on: bool = True, *, key: str | None = None
+    ) -> StakePosition:
+        """Let the rewards of a position be added to it once a day; with `on` false they are paid by a claim. Raises: OutcomeUnknown."""
+        call = Call(
+            "PATCH",
+            f"/api/v1/staking/my-positions/{quote(position_id, safe='')}",
+            json={"auto_compound": on},
+            key=new_key() if key is None else key,
+        )
+        return await self._transport.answer(call, StakePosition, self._agent)
 
     async def balance(self) -> StakingBalance:
         """Return the balances of the agent: liquid, staked and locked."""

@@ -18,6 +18,7 @@ class StakePosition(Record, frozen=True):
     is_active: bool
     unstaked_at: datetime | None
     last_reward_claim: datetime | None
+    auto_compound: bool
 
 
 class Staked(StakePosition, frozen=True):

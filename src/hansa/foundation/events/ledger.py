@@ -125,6 +125,24 @@ class UnitsUnwrapped(_Bridged, frozen=True):
         return self.sender_did
 
 
+class BalanceCorrected(Event, frozen=True):
+    """An administrator moved liquid units between an account and the treasury; `direction`, credit or debit, is that of the account."""
+
+    source: ClassVar[str] = "ledger"
+    is_always_recorded: ClassVar[bool] = True
+
+    tx_id: int
+    account: str
+    amount: str
+    direction: str
+    currency: str
+    ref: str
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.account
+
+
 class TokensDestroyed(Event, frozen=True, rename={"from_": "from"}):
     """Units of an account of the registry ceased to be."""
 
@@ -233,3 +251,27 @@ class RewardsDistributed(Event, frozen=True, rename={"from_": "from"}):
     @property
     def aggregate_id(self) -> str:
         return self.to
+
+
+class RewardCompounded(msgspec.Struct, frozen=True):
+    """Reward that was added to one position."""
+
+    position_id: str
+    amount: str
+
+
+class RewardsAutoCompounded(Event, frozen=True, rename={"from_": "from"}):
+    """The fee collector paid what positions of an account earned into these positions."""
+
+    source: ClassVar[str] = "ledger"
+
+    tx_id: int
+    from_: str
+    account: str
+    amount: str
+    currency: str
+    positions: list[RewardCompounded]
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.account

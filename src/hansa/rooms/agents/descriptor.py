@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.web.caller import (
     LAST_READ_AGENT,
     SPENT_UNDER_GRANTS,
 )
-from hansa.rooms import catalogue, journal
+from hansa.rooms import catalogue, journal, ledger
 
 from .account_end import ACCOUNT_END_OF_AGENTS
 from .bootstrap import ORGANIZATION_AGENTS
@@ -23,7 +23,7 @@ from .rights import held_right_at, right_at
 from .routes import router
 from .secret import sign_in
 from .spending import forget_approvals, spent_under_grants
-from .status import REQUIRE_UNBOUND, lock_right_and_status, readable_among
+from .status import REQUIRE_UNBOUND, is_kept_active, lock_right_and_status, readable_among
 
 ROOM = Room(
     name="agents",
@@ -67,5 +67,6 @@ ROOM = Room(
         catalogue.AGENT_RIGHT.filled_with(right_at),
         catalogue.HELD_RIGHT.filled_with(held_right_at),
         catalogue.AGENT_KEYS.filled_with(newest_keys),
+        ledger.KEPT_ACTIVE.filled_with(is_kept_active),
     ),
 )

@@ -66,6 +66,7 @@ from .mtls import router as mtls_router
 from .onboard import Onboarding, create_agent
 from .schemas import (
     AgentRevokedOut,
+    AgentsOfDeveloper,
     AgentTokenForm,
     AgentTokenOut,
     BootstrapOut,
@@ -270,6 +271,7 @@ async def end_myself(
     return AgentRevokedOut(agent_did=agent.did)
 
 
+@router.post("/agents/heartbeat", include_in_schema=False)
 @router.post("/agents/me/heartbeat", responses=problems(Unauthorized, AgentSuspended, AgentRevoked))
 async def send_heartbeat(agent: CurrentKnownAgent, db: Db) -> HeartbeatOut:
     """Report that the agent is running. It counts as a health check, in `liveness` and in the search filter `active_24h`."""
@@ -291,6 +293,18 @@ async def list_own_agents(
         items=[OwnAgentOut.of(agent) for agent in page],
         pagination=Pagination.of(total=total, limit=limit, offset=offset),
     )
+
+
+@router.get("/developers/me/agents", responses=problems(Unauthorized, Invalid))
+async def list_agents_of_developer(
+    developer: ReadingDeveloper,
+    db: Db,
+    limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE_MAX,
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+) -> AgentsOfDeveloper:
+    """Own agents as `GET /agents` lists them, under the name `agents`."""
+    page = await list_own_agents(developer, db, limit, offset)
+    return AgentsOfDeveloper(agents=page.items, pagination=page.pagination)
 
 
 @router.delete(

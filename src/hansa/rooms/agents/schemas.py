@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from hansa.foundation.values.jwk import public_key_of
 from hansa.foundation.values.lazy_model import LazyModel
+from hansa.foundation.values.paging import Pagination
 
 from .check import KnownAgent
 from .credentials import NewIdentity
@@ -206,6 +207,13 @@ class OwnAgentOut(LazyModel):
     def of(cls, agent: OwnedAgent) -> "OwnAgentOut":
         """The agent as it is answered."""
         return cls.model_validate(agent, from_attributes=True)
+
+
+class AgentsOfDeveloper(LazyModel):
+    """A page of the agents of a developer."""
+
+    agents: list[OwnAgentOut]
+    pagination: Pagination
 
 
 class RotateSecretOut(LazyModel):

@@ -192,6 +192,11 @@ async def share_those_active(tx: Tx, dids: Collection[str]) -> dict[str, Refused
     return refusals
 
 
+async def is_kept_active(tx: Tx, did: str) -> bool:
+    """Return whether an agent is active; it then stays so until the transaction ends."""
+    return not await share_those_active(tx, [did])
+
+
 async def lock_statuses(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     """The statuses of those of the DIDs that are agents of this registry, which do not change before the transaction ends."""
     return await store.lock_statuses(tx, dids)

@@ -1,5 +1,6 @@
 """Enforcement: which agents and developers are suspended or revoked by an administrator."""
 
+from .corrections import correct_balance
 from .descriptor import ROOM
 from .developers import (
     OwnedAgents,
@@ -37,6 +38,7 @@ __all__ = [
     "SuspendDeveloperIn",
     "agents_by_developer",
     "agents_of_named",
+    "correct_balance",
     "hard_suspensions_at",
     "reinstate_agents",
     "reinstate_developer",

@@ -72,6 +72,7 @@ _BESIDE_A_MOVEMENT = [
         "TransactionFeeCollected",
         "TokensStaked",
         "TokensUnstaked",
+        "RewardsAutoCompounded",
         "RewardsDistributed",
         "A2APaymentSettled",
     ),

@@ -41,6 +41,7 @@ from hansa.rooms.ledger.closing import (
     unclaimed_units,
 )
 from hansa.rooms.ledger.collecting import Collection, collect
+from hansa.rooms.ledger.correcting import Corrected, Correction, Direction, correct
 from hansa.rooms.ledger.crossings import (
     AbortIn,
     AbortOut,
@@ -72,6 +73,8 @@ from hansa.rooms.ledger.errors import (
     MintTooLarge,
     OrderRefused,
     PeerLimitReached,
+    ReferenceInvalid,
+    ReferenceUsed,
     SelfTransfer,
     SupplyExhausted,
     SystemAccountRefused,
@@ -117,6 +120,7 @@ from hansa.rooms.ledger.posting import (
 )
 from hansa.rooms.ledger.rules import DISPUTE_REFERENCE, FeePolicy, highest_fee, uncovered
 from hansa.rooms.ledger.staking import (
+    KEPT_ACTIVE,
     STAKE_PINS,
     Holdings,
     PinnedUntil,
@@ -170,6 +174,7 @@ __all__ = [
     "CSV",
     "DISPUTE_REFERENCE",
     "GROUP_COMMIT",
+    "KEPT_ACTIVE",
     "OWED",
     "ROOM",
     "STAKE_PINS",
@@ -189,10 +194,13 @@ __all__ = [
     "CommitIn",
     "CommitOut",
     "Compensation",
+    "Corrected",
+    "Correction",
     "CorridorTotals",
     "Crossing",
     "CrossingPending",
     "CrossingUnknown",
+    "Direction",
     "Extension",
     "FeePolicy",
     "GroupCommit",
@@ -217,6 +225,8 @@ __all__ = [
     "Position",
     "Preview",
     "Receipt",
+    "ReferenceInvalid",
+    "ReferenceUsed",
     "ReserveIn",
     "ReserveOut",
     "Result",
@@ -249,6 +259,7 @@ __all__ = [
     "collect",
     "compensate",
     "confirm_out",
+    "correct",
     "corridor_totals",
     "crossing",
     "destroy",

@@ -13,12 +13,12 @@ from hansa.rooms import journal
 from .history import count_of_account, held_balances, keys_of_account
 from .holds import HAS_OVERDUE, free_overdue_holds
 from .routes import router
-from .staking import STAKE_PINS
+from .staking import COMPOUND_REWARDS, KEPT_ACTIVE, STAKE_PINS
 
 ROOM = Room(
     name="ledger",
     routes=(Routes(1900, router),),
-    jobs=(scheduled("ledger: free overdue holds", 10, free_overdue_holds, HAS_OVERDUE),),
+    jobs=(scheduled("ledger: free overdue holds", 10, free_overdue_holds, HAS_OVERDUE), COMPOUND_REWARDS),
     settings=frozenset(
         {
             "did_method",
@@ -34,7 +34,7 @@ ROOM = Room(
         }
     ),
     metrics=(batch_seconds, batch_size, postings_total, transfers_waiting),
-    offers=(STAKE_PINS,),
+    offers=(KEPT_ACTIVE, STAKE_PINS),
     fills=(
         journal.LEDGER_READINGS.filled_with(
             journal.LedgerReadings(

@@ -133,7 +133,7 @@ class ReferenceInvalid(Invalid):
 
 
 class ReferenceUsed(Conflict):
-    """The reference was already used to issue or destroy units."""
+    """The reference was already used to issue, destroy or correct units."""
 
     code = "REFERENCE_USED"
     sentence = "This reference was used before; nothing was changed."

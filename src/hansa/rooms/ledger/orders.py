@@ -183,6 +183,11 @@ def grant(treasury: str, payee: str, amount: Minor, ref: str) -> Order:
     return Order(treasury, payee, amount, more=terms)
 
 
+def correction(debit: str, credit: str, amount: Minor, ref: str) -> Order:
+    """Order between the treasury and an account by an administrator, without a fee, whatever the status of the account; `ref` is used once."""
+    return Order(debit, credit, amount, more=Terms(tx_type="correction", active=NOBODY, ref=ref, memo=ref))
+
+
 def stake(agent: str, amount: Minor, position: str) -> Order:
     """Liquid to staked. The fee is measured against the largest balance of the hour, which a stake lowers."""
     terms = Terms(tx_type="stake", to=STAKED, active=DEBIT, paced="held", ref=position, memo=position)
@@ -198,6 +203,12 @@ def unstake(agent: str, amount: Minor, position: str | None) -> Order:
 def reward(collector: str, agent: str, due: Minor) -> Order:
     """Order to pay the reward that is due, as far as the fee collector covers it."""
     return Order(collector, agent, due, more=Terms(tx_type="reward", active=CREDIT, at_most=True))
+
+
+def compound(collector: str, agent: str, earned: Minor, position: str | None) -> Order:
+    """Order to add a reward to the stake that earned it, as far as the fee collector covers it."""
+    terms = Terms(tx_type="compound", to=STAKED, active=CREDIT, at_most=True, ref=position, memo=position)
+    return Order(collector, agent, earned, more=terms)
 
 
 def hold(payer: str, amount: Minor, held_for: NewHold, *, fee: Minor | None = None) -> Order:

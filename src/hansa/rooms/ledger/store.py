@@ -52,7 +52,7 @@ WRITTEN_TRANSACTIONS = "SELECT id AS tx_id FROM ledger_transaction"
 # Both name the types as the index of the references does, whose few rows they read.
 _IS_REFERENCE_USED = """
 SELECT EXISTS (
-  SELECT FROM ledger_transaction WHERE tx_type IN ('issue', 'destroy') AND tx_type = $1 AND ref = $2
+  SELECT FROM ledger_transaction WHERE tx_type IN ('issue', 'destroy', 'correction') AND tx_type = $1 AND ref = $2
 )
 """
 _SUM_SUPPLY = """
@@ -75,8 +75,8 @@ FROM ledger_transaction t JOIN ledger_crossing c
 JOIN ledger_account payer ON payer.id = c.agent_id
 WHERE t.id = $1 AND t.tx_type = 'out' AND c.state = 'committed' AND c.counterparty IS NOT NULL
 """
-SupplyAct: TypeAlias = Literal["issue", "destroy"]
-"""The types of transactions that change how many units there are."""
+ReferencedAct: TypeAlias = Literal["issue", "destroy", "correction"]
+"""The types of transactions that are made once for each reference."""
 _OPEN_SYSTEM = (
     "INSERT INTO ledger_account (did, kind) SELECT unnest($1::text[]), $2 ON CONFLICT (did, unit) DO NOTHING"
 )
@@ -123,8 +123,8 @@ async def open_account(tx: Tx, did: str) -> None:
     await tx.execute("INSERT INTO ledger_account (did, kind) VALUES ($1, 'agent')", did)
 
 
-async def is_reference_used(tx: Tx, act: SupplyAct, ref: str) -> bool:
-    """Return whether units were issued, or destroyed, under this reference."""
+async def is_reference_used(tx: Tx, act: ReferencedAct, ref: str) -> bool:
+    """Return whether a transaction of this type was made under this reference."""
     is_used: bool = await tx.fetchval(_IS_REFERENCE_USED, act, ref)
     return is_used
 

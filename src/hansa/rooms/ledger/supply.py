@@ -153,10 +153,10 @@ async def lock_treasury(tx: Tx, book: Book) -> rules.Account:
     return treasury
 
 
-async def require_unused(tx: Tx, act: store.SupplyAct, ref: str) -> None:
+async def require_unused(tx: Tx, act: store.ReferencedAct, ref: str) -> None:
     """Judged under the treasury's lock. Raises: ReferenceUsed."""
     if await store.is_reference_used(tx, act, ref):
-        done = {"issue": "issued", "destroy": "destroyed"}[act]
+        done = {"issue": "issued", "destroy": "destroyed", "correction": "corrected"}[act]
         raise ReferenceUsed(f"Units were {done} under this reference before; nothing was changed.")
 
 

@@ -19,6 +19,7 @@ from hansa.foundation.events import (
     AgentVersionActivated,
     AttestationRevoked,
     AttestationVerified,
+    BalanceCorrected,
     BondDeposited,
     BondReleased,
     BondReleaseStarted,
@@ -69,6 +70,7 @@ from hansa.foundation.events import (
     ProposalTallied,
     RevenueDistributed,
     RevenueLevied,
+    RewardsAutoCompounded,
     SpendApprovalRequested,
     SupportTicketAnswered,
     SupportTicketMoved,
@@ -168,6 +170,8 @@ NOTICES: dict[type[Event], Notice] = {
     A2APaymentSettled: Notice(WebhookEvent.PAYMENT_SETTLED, _as_settle_answer),
     A2APaymentFailed: Notice(WebhookEvent.PAYMENT_SETTLEMENT_FAILED, _as_settle_answer),
     CrossRegistryTransferCompleted: Notice(WebhookEvent.CROSSING_COMPLETED),
+    BalanceCorrected: Notice(WebhookEvent.BALANCE_CORRECTED),
+    RewardsAutoCompounded: Notice(WebhookEvent.REWARDS_AUTO_COMPOUNDED),
     BondDeposited: Notice(WebhookEvent.BOND_DEPOSITED),
     BondReleaseStarted: Notice(WebhookEvent.BOND_RELEASING),
     BondReleased: Notice(WebhookEvent.BOND_RELEASED),
@@ -237,6 +241,7 @@ DEVELOPER = "developer_id"
 TREASURY = "treasury_did"
 PARTIES = (
     "did",
+    "account",
     "caller",
     "payee",
     "sender_did",

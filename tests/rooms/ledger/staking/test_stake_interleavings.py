@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import ledger
@@ -21,8 +22,8 @@ Judge = Callable[[list[Any], ledger.Balance], bool]
 class Pair:
     """Account that holds 40 liquid and 60 staked for ten years, and the acts of two sides on it."""
 
-    def __init__(self, book: ledger.Book) -> None:
-        self.book = book
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.book = settings, ledger.Book.of(settings)
         self.did, self.other = (f"did:hansa:hansa.local:{uuid4()}" for _ in range(2))
 
     def stake(self, amount: str) -> UseCase:
@@ -39,6 +40,13 @@ class Pair:
     def claim(self) -> UseCase:
         return lambda tx: staking.claim_rewards(tx, self.did, POLICY, self.book)
 
+    def compound(self) -> UseCase:
+        return lambda tx: staking.compound(tx, self.did, self.settings, self.is_kept_active)
+
+    async def is_kept_active(self, _: Tx, __: str) -> bool:
+        """No agent is suspended."""
+        return True
+
     def transfer(self, amount: str) -> UseCase:
         order = ledger.TransferOrder(self.did, self.other, parse_amount(amount))
         return lambda tx: ledger.transfer(tx, order, self.book)
@@ -50,7 +58,7 @@ class Pair:
             assert await ledger.grant(tx, payee=did, amount=parse_amount("100"), ref="test", book=self.book)
         position = (await self.stake("60")(tx)).position
         await tx.execute(
-            "UPDATE ledger_stake_position SET staked_at = staked_at - interval '3650 days' WHERE id = $1",
+            "UPDATE ledger_stake_position SET auto_compound = true, staked_at = staked_at - interval '3650 days' WHERE id = $1",
             position.id,
         )
 
@@ -80,6 +88,25 @@ PAIRS: dict[str, tuple[Callable[[Pair], list[UseCase]], Judge]] = {
             units(outcomes[1].paid) == 12 and (units(held.liquid), held.staked) == (112, 0)
         ),
     ),
+    "of a claim and a compounding one pays the reward": (
+        lambda pair: [pair.claim(), pair.compound()],
+        lambda outcomes, held: (
+            sorted((units(outcomes[0].paid), units(outcomes[1]))) == [0, 12]
+            and units(held.liquid) + units(held.staked) == 112
+        ),
+    ),
+    "of two compoundings one pays the reward": (
+        lambda pair: [pair.compound(), pair.compound()],
+        lambda outcomes, held: sorted(map(units, outcomes)) == [0, 12] and units(held.staked) == 72,
+    ),
+    "beside a release a compounding adds the reward or leaves it due": (
+        lambda pair: [pair.unstake("60"), pair.compound()],
+        lambda outcomes, held: (
+            units(outcomes[1]) == units(held.staked)
+            and units(held.staked) in {0, 12}
+            and units(held.liquid) == 100
+        ),
+    ),
     "of a stake and a transfer of the same units one is refused": (
         lambda pair: [pair.stake("30"), pair.transfer("30")],
         lambda outcomes, held: (
@@ -95,7 +122,9 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[Stakers, Director]]:
     async with (
-        open_stakers(database_farm, tmp_path_factory.mktemp("stage")) as stakers,
+        open_stakers(
+            database_farm, tmp_path_factory.mktemp("stage"), staking_rewards_enabled=True
+        ) as stakers,
         directing(stakers.purses.registry.database.dsn, 2) as director,
     ):
         yield stakers, director
@@ -108,7 +137,7 @@ async def test_in_every_order_of_statements(name: str, stage: tuple[Stakers, Dir
     sides, is_right = PAIRS[name]
 
     async def play(choose: Choose) -> None:
-        pair = Pair(ledger.Book.of(registry.settings))
+        pair = Pair(registry.settings)
         await registry.database.transaction(pair.open)
         outcomes = await director.play(sides(pair), choose)
         held = await registry.database.read(lambda tx: ledger.balance_of(tx, pair.did))

@@ -24,6 +24,7 @@ def position(
         staked_at=NOW,
         unlocks_at=NOW + timedelta(days=lock_period),
         unstaked_at=None,
+        auto_compound=False,
         last_reward_claim=None,
         is_unlocked=unlocked,
         unrewarded_seconds=seconds,

@@ -1,6 +1,6 @@
-"""The treasury for its administrators: units issued, destroyed and granted, and the baselines of the audit, each with a reference."""
+"""The treasury for its administrators: units issued, destroyed and granted, balances corrected, and the baselines of the audit, each with a reference."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -8,13 +8,13 @@ from pydantic import Field
 
 from hansa.doors.console.access import Acting, FormRefused, SentForm, SignedIn, tried
 from hansa.doors.console.own_agents.picker import with_dids
-from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing
+from hansa.foundation.plumbing.process.runtime import Config, Db, Sealing, runtime_of
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount, parse_amount, parse_positive
-from hansa.rooms import agents, auditor, ledger
+from hansa.rooms import agents, auditor, enforcement, ledger
 
 from .pages import FormsPage, Treasurer, TreasuryAct, administration_page, administration_router
 
@@ -44,6 +44,15 @@ class GrantFields(LazyModel):
     payee: Annotated[str, Field(min_length=1, max_length=512)]
     granted: PositiveAmount
     grant_ref: Reference
+
+
+class CorrectionFields(LazyModel):
+    """Units to move between the liquid balance of an agent and the treasury."""
+
+    corrected: Annotated[str, Field(min_length=1, max_length=512)]
+    correction: PositiveAmount
+    direction: Literal["credit", "debit"]
+    correction_ref: Reference
 
 
 class BaselineFields(LazyModel):
@@ -141,6 +150,24 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
         )
 
     return await FORMS.carry_out(request, sender, db, settings, granted, done="granted")
+
+
+@router.post("/administration/treasury/correct")
+async def correct(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
+    """Move units between the liquid balance of an agent and the treasury, once for each reference; the owner is told."""
+    sender = await with_dids(db, sender, "corrected")
+
+    async def done(tx: Tx) -> None:
+        fields = sender.form.read_as(CorrectionFields)
+        asked = ledger.Correction(
+            fields.corrected.strip(),
+            parse_positive(fields.correction),
+            fields.direction,
+            fields.correction_ref,
+        )
+        await enforcement.correct_balance(tx, runtime_of(request), sender.person.developer, asked)
+
+    return await FORMS.carry_out(request, sender, db, settings, done, done="corrected")
 
 
 @router.post("/administration/treasury/baseline")

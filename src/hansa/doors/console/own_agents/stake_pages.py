@@ -1,4 +1,6 @@
-"""The stakes of an own agent: their locks, and staking and releasing units."""
+"""The stakes of an own agent: their locks, staking and releasing units, and the treatment of rewards."""
+
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
@@ -78,6 +80,22 @@ async def claim(did: MyDid, sender: Act, request: Request, db: Db, settings: Con
     if answer.document["transaction_id"] is not None:
         return see_other(address_of(did, PAGE, "claimed"))
     return see_other(address_of(did, PAGE, "unpaid" if answer.document["due"] != "0" else "unearned"))
+
+
+@router.post("/account/agents/{did}/wallet/stakes/compound", dependencies=ACTS)
+async def compound(did: MyDid, sender: Act, request: Request, db: Db, settings: Config) -> Response:
+    """Let the rewards of a position be added to it, or no longer."""
+    agent = await own_agent(db, sender.person, did)
+    form = sender.form
+    is_on = form.value("auto_compound") == "on"
+    path = f"/staking/my-positions/{quote(form.value('position_id'), safe='')}"
+    answer = await act_as(request, sender, did, path, {"auto_compound": is_on}, method="PATCH")
+    if answer.is_refused:
+        refused = answer.on(form)
+        return await _page(
+            request, sender.person, agent, refused, db, settings=settings, status=answer.status
+        )
+    return see_other(address_of(did, PAGE, "compounding" if is_on else "paid"))
 
 
 async def _page(

@@ -29,6 +29,7 @@ router = APIRouter(route_class=GuardedRoute)
 Did = Annotated[str, Path(max_length=512)]
 
 
+@router.post("/agents/self/rotate-signing-key", include_in_schema=False)
 @router.post(
     "/agents/me/rotate-signing-key",
     responses=problems(

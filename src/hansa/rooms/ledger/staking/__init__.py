@@ -1,8 +1,16 @@
 """Staking: units of an account set aside in positions, some of them locked for a while, and their rewards."""
 
+from hansa.rooms.ledger.staking.compounding import (
+    COMPOUND_REWARDS,
+    KEPT_ACTIVE,
+    compound,
+    compound_all,
+    set_auto_compound,
+)
 from hansa.rooms.ledger.staking.errors import (
     InsufficientUnlockedStake,
     PositionLocked,
+    PositionReleased,
     PositionUnknown,
     RewardsDisabled,
     StakeBelowMinimum,
@@ -37,6 +45,8 @@ from hansa.rooms.ledger.staking.stakes_then import (
 )
 
 __all__ = [
+    "COMPOUND_REWARDS",
+    "KEPT_ACTIVE",
     "STAKE_PINS",
     "Claim",
     "Holdings",
@@ -44,6 +54,7 @@ __all__ = [
     "PinnedUntil",
     "Position",
     "PositionLocked",
+    "PositionReleased",
     "PositionUnknown",
     "RewardsDisabled",
     "Stake",
@@ -59,6 +70,8 @@ __all__ = [
     "UnstakeReceipt",
     "active_stake",
     "claim_rewards",
+    "compound",
+    "compound_all",
     "lock_stakes",
     "read_holdings",
     "read_positions",
@@ -66,6 +79,7 @@ __all__ = [
     "read_stakes",
     "release_unlocked",
     "router",
+    "set_auto_compound",
     "stake",
     "stake_gaps",
     "staked_then",

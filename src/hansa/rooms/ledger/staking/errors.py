@@ -52,6 +52,13 @@ class PositionUnknown(NotFound):
     sentence = "This agent has no position with this id."
 
 
+class PositionReleased(Conflict):
+    """Nothing is staked in this position any more."""
+
+    code = "POSITION_RELEASED"
+    sentence = "Nothing is staked in this position any more."
+
+
 class StakePinned(Forbidden):
     """Votes on open proposals pin more than what would stay staked."""
 

@@ -20,18 +20,19 @@ class Holdings(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """Units that an account ever staked, released and was paid, and the reward counted and not paid yet."""
+    """Units that an account ever staked, released and was paid, and the reward counted and not paid yet; `compounded` is a part of `rewards`."""
 
     staked: Minor
     unstaked: Minor
     rewards: Minor
+    compounded: Minor
     positions: int
     first_staked_at: datetime | None
     reward_due: Minor
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
-    """A stake, release or reward; the position is named where there was exactly one."""
+    """A stake, release or reward, paid or compounded; the position is named where there was exactly one."""
 
     tx_id: int
     tx_type: str

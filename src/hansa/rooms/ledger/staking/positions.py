@@ -14,7 +14,7 @@ from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.rooms import journal
 from hansa.rooms.ledger import orders
 from hansa.rooms.ledger.book import Book
-from hansa.rooms.ledger.engine import apply
+from hansa.rooms.ledger.engine import Result, apply
 from hansa.rooms.ledger.errors import AccountUnknown
 from hansa.rooms.ledger.rules import Account, require_active
 from hansa.rooms.ledger.store import lock_accounts
@@ -160,9 +160,7 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
     due = await count_rewards(tx, account.id, await store.active_positions(tx, account.id))
     if due == 0:
         return Claim(None, ZERO, ZERO, account.liquid)
-    gathered = await store.collectors_to_gather(tx, book.fee_collector, due)
-    given = [orders.gather(collector, book.fee_collector, due) for collector in gathered]
-    *_, result = await apply(tx, [*given, orders.reward(book.fee_collector, agent, due)], book)
+    result = await pay_from_fees(tx, orders.reward(book.fee_collector, agent, due), book)
     if result.tx_id is None:
         return Claim(None, ZERO, due, account.liquid)
     assert result.credited is not None
@@ -176,6 +174,14 @@ async def claim_rewards(tx: Tx, agent: str, policy: StakingPolicy, book: Book) -
     )
     await journal.append(tx, distributed)
     return Claim(result.tx_id, result.moved, left, result.credited)
+
+
+async def pay_from_fees(tx: Tx, order: orders.Order, book: Book) -> Result:
+    """Carry out an order of the fee collector as far as all accounts that collect fees cover it."""
+    gathered = await store.collectors_to_gather(tx, book.fee_collector, Minor(order.amount))
+    given = [orders.gather(collector, book.fee_collector, Minor(order.amount)) for collector in gathered]
+    *_, result = await apply(tx, [*given, order], book)
+    return result
 
 
 async def count_rewards(tx: Tx, account_id: int, positions: Sequence[rules.Position]) -> Minor:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing import parameters
@@ -25,14 +25,17 @@ from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.errors import AccountSuspended, AccountUnknown, InsufficientBalance
 
 from . import errors, rules
+from .compounding import set_auto_compound
 from .pins import STAKE_PINS, PinnedUntil
 from .policy import StakingPolicy
 from .positions import claim_rewards, stake, unstake
 from .reading import read_global_totals, read_history, read_holdings, read_positions, read_stats
 from .schemas import (
+    POSITION_ID_MAX_CHARACTERS,
     ClaimOut,
     GlobalStatsOut,
     HistoryLineOut,
+    PositionIn,
     PositionOut,
     StakeIn,
     StakeOut,
@@ -197,6 +200,45 @@ async def read_own_positions(
     )
 
 
+@router.patch(
+    "/my-positions/{position_id}",
+    response_model=PositionOut,
+    responses=problems(
+        Unauthorized,
+        AccountSuspended,
+        errors.StakingDisabled,
+        errors.PositionUnknown,
+        AccountUnknown,
+        errors.PositionReleased,
+        Invalid,
+        KeyReused,
+        KeyInProgress,
+        TooManyRequests,
+    ),
+)
+async def change_position(
+    position_id: Annotated[str, Path(max_length=POSITION_ID_MAX_CHARACTERS, examples=["stake-17"])],
+    body: PositionIn,
+    agent: StakingAgent,
+    settings: Config,
+    db: Db,
+    *,
+    writes: WriteLimit,
+    key: IdempotencyKey = None,
+) -> Response:
+    """Let the rewards of an active position be added to it once a day, or no longer."""
+    await writes.admit(agent.did)
+
+    async def changed(tx: Tx) -> PositionOut:
+        policy = StakingPolicy.of(await parameters.in_force(tx, settings))
+        position = await set_auto_compound(
+            tx, agent.did, position_id, policy, auto_compound=body.auto_compound
+        )
+        return PositionOut.of(position, agent.did)
+
+    return await once(db, _repeatable(agent, f"/staking/my-positions/{position_id}", key, body), changed)
+
+
 @router.get("/my-stats", responses=problems(Unauthorized, AccountUnknown))
 async def read_own_stats(agent: CurrentAgent, policy: Policy, book: BookOfHere, db: Db) -> StakingStatsOut:
     """The calling agent's staking totals."""
@@ -231,6 +273,6 @@ async def read_global_stats(_: Public, policy: Policy, book: BookOfHere, db: Db)
 
 
 def _repeatable(
-    agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn | None
+    agent: Agent, route: str, key: str | None, body: StakeIn | UnstakeIn | PositionIn | None
 ) -> Repeatable | None:
     return Repeatable(agent.did, route, key, body and body.model_dump()) if key else None

@@ -4,7 +4,7 @@
 - Without a position named, units are drawn from the positions whose lock has ended, oldest first; the last one drawn
   from keeps the rest.
 - Rewards are simple yearly interest at the rate of the tier that the lock period chose when the stake was made, for
-  whole seconds of a year of 365 days, rounded down to the smallest unit. They do not earn rewards themselves.
+  whole seconds of a year of 365 days, rounded down to the smallest unit. They do not earn rewards themselves, unless they are added to their position.
 """
 
 import re
@@ -64,6 +64,7 @@ class Position(msgspec.Struct, frozen=True):
     unlocks_at: datetime
     unstaked_at: datetime | None
     last_reward_claim: datetime | None
+    auto_compound: bool
     is_unlocked: bool
     unrewarded_seconds: int
 
@@ -83,6 +84,13 @@ class Draw(msgspec.Struct, frozen=True):
 
     position: Position
     amount: Minor
+
+
+class Compounded(msgspec.Struct, frozen=True):
+    """Part of the reward of one position that is added to it."""
+
+    position: Position
+    added: Minor
 
 
 def require_open(policy: StakingPolicy) -> None:
@@ -127,6 +135,13 @@ def position_number(position_id: str) -> int:
     return int(named[1])
 
 
+def require_known(position: Position | None) -> Position:
+    """Return the position. Raises: PositionUnknown."""
+    if position is None:
+        raise PositionUnknown
+    return position
+
+
 def draw_oldest_first(positions: Sequence[Position], amount: Minor) -> list[Draw]:
     """Return the draws that cover the amount from the active positions, given oldest first. Raises: InsufficientUnlockedStake."""
     unlocked = [position for position in positions if position.is_unlocked]
@@ -144,8 +159,7 @@ def draw_oldest_first(positions: Sequence[Position], amount: Minor) -> list[Draw
 
 def draw_from(position: Position | None, amount: Minor) -> list[Draw]:
     """Take from this position alone. Raises: PositionUnknown, PositionLocked, InsufficientUnlockedStake."""
-    if position is None:
-        raise PositionUnknown
+    position = require_known(position)
     if not position.is_unlocked:
         unlocks_at = position.unlocks_at.isoformat()
         raise PositionLocked(
@@ -164,6 +178,18 @@ def reward_of(position: Position) -> Minor:
     """Return the reward of the position that was not counted yet, rounded down."""
     interest = position.remaining * yearly_percent(position.lock_period) * position.unrewarded_seconds
     return Minor(interest // (100 * YEAR_SECONDS))
+
+
+def compounded(earning: Sequence[Position], covered: int) -> list[Compounded]:
+    """Share what the fee collector covers between positions, in their order: each gets its reward while that lasts."""
+    added: list[Compounded] = []
+    for position in earning:
+        if covered == 0:
+            break
+        part = min(covered, reward_of(position))
+        added.append(Compounded(position, Minor(part)))
+        covered -= part
+    return added
 
 
 def _require_enough(unlocked: int, amount: Minor) -> None:

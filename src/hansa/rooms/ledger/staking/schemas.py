@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, StrictBool, model_validator
 
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmountOrNumber, format_amount, parse_positive
@@ -54,18 +54,29 @@ class UnstakeIn(LazyModel):
         return UnstakeOrder(agent, parse_positive(self.amount), self.position_id)
 
 
+class PositionIn(RequestBody):
+    """Treatment of the rewards of one stake."""
+
+    auto_compound: StrictBool = Field(
+        description="True: once a day the reward is added to the stake, under its lock. False: it is paid by a claim."
+    )
+
+
 class PositionOut(LazyModel):
     """One stake."""
 
     position_id: str = Field(examples=["stake-17"])
     agent_did: str
-    amount: str = Field(description="The amount still staked; after the release, the original amount.")
+    amount: str = Field(
+        description="The amount still staked, with the rewards that were added to it; after the release, all that was staked in it."
+    )
     staked_at: datetime
     lock_period: int
     unlocks_at: datetime
     is_active: bool
     unstaked_at: datetime | None
     last_reward_claim: datetime | None
+    auto_compound: bool
 
     @classmethod
     def of(cls, position: Position, agent: str) -> "PositionOut":
@@ -223,7 +234,8 @@ class StakingStatsOut(LazyModel):
     currency: str
     total_staked: str = Field(description="Total of all stakes.")
     total_unstaked: str
-    total_rewards: str = Field(description="Total of all rewards paid.")
+    total_rewards: str = Field(description="Total of all rewards, paid or added to stakes.")
+    total_compounded: str = Field(description="The part of the rewards that was added to stakes.")
     claimable_rewards: str = Field(description="Earned and not paid yet; 0 while rewards are disabled.")
     staked_balance: str
     active_positions: int
@@ -239,6 +251,7 @@ class StakingStatsOut(LazyModel):
             total_staked=format_amount(stats.totals.staked),
             total_unstaked=format_amount(stats.totals.unstaked),
             total_rewards=format_amount(stats.totals.rewards),
+            total_compounded=format_amount(stats.totals.compounded),
             claimable_rewards=format_amount(stats.claimable),
             staked_balance=format_amount(stats.holdings.staked),
             active_positions=stats.holdings.active_positions,
@@ -248,13 +261,13 @@ class StakingStatsOut(LazyModel):
 
 
 class HistoryLineOut(LazyModel):
-    """A stake, a release or a reward."""
+    """A stake, a release or a reward, paid or compounded."""
 
     transaction_id: str
-    type: str = Field(description="stake, unstake or reward.")
+    type: str = Field(description="stake, unstake, reward or compound.")
     amount: str
     position_id: str | None = Field(
-        description="Null for a reward, and for a release from several positions."
+        description="Null for a reward that was paid, and for a release from or a reward of several positions."
     )
     timestamp: datetime
 
@@ -332,4 +345,5 @@ def _members(position: Position, agent: str) -> dict[str, Any]:
         "is_active": position.is_active,
         "unstaked_at": position.unstaked_at,
         "last_reward_claim": position.last_reward_claim,
+        "auto_compound": position.auto_compound,
     }

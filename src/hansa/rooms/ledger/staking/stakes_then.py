@@ -1,6 +1,6 @@
 """Stakes as of a past moment: of agents, and of all together.
 
-Only a stake and a release change the staked balance, and postings are final: the balance then is the one after the last of them.
+Only a stake, a release and a compounded reward change the staked balance, and postings are final: the balance then is the one after the last of them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _NOW_AND_THEN = """
 a.staked AS now, coalesce((
   SELECT p.balance_after FROM ledger_transaction t
   JOIN ledger_posting p ON p.account_id = a.id AND p.tx_id = t.id AND p.bucket = 'staked'
-  WHERE t.payee_id = a.id AND t.tx_type IN ('stake', 'unstake', 'reward') AND t.recorded_at <= wanted.at
+  WHERE t.payee_id = a.id AND t.tx_type IN ('stake', 'unstake', 'reward', 'compound') AND t.recorded_at <= wanted.at
   ORDER BY t.id DESC LIMIT 1), 0) AS then
 """
 
@@ -35,8 +35,8 @@ FROM (SELECT $2::timestamptz AS at) wanted, ledger_account a WHERE a.did = $1 AN
 # Positions have what is staked now; the transactions since have what changed.
 _ALL = """
 SELECT (SELECT coalesce(sum(remaining), 0) FROM ledger_stake_position WHERE remaining > 0)
-  - (SELECT coalesce(sum(CASE tx_type WHEN 'stake' THEN amount ELSE -amount END), 0) FROM ledger_transaction
-    WHERE tx_type IN ('stake', 'unstake') AND recorded_at > $1)
+  - (SELECT coalesce(sum(CASE tx_type WHEN 'unstake' THEN -amount ELSE amount END), 0) FROM ledger_transaction
+    WHERE tx_type IN ('stake', 'unstake', 'compound') AND recorded_at > $1)
 """
 
 _UNITS = (

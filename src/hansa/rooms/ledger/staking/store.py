@@ -7,12 +7,14 @@ Locks of positions end by `statement_timestamp()`: read after the account's lock
 
 from collections.abc import Sequence
 
+import asyncpg
+
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.paging import read_page, with_total
 from hansa.foundation.values.money import Minor
 
 from .figures import GlobalTotals, HistoryLine, Holdings, StakeGap, Totals
-from .rules import Draw, Position
+from .rules import Compounded, Draw, Position
 
 # None while the named account alone covers what is due.
 _COLLECTORS_TO_GATHER = """
@@ -25,11 +27,11 @@ _OPEN = """
 INSERT INTO ledger_stake_position (account_id, amount, remaining, lock_period, unlocks_at)
 VALUES ($1, $2, $2, $3, now() + make_interval(days => $3))
 RETURNING id, amount, remaining, lock_period, staked_at, unlocks_at, unstaked_at, last_reward_claim,
-  unlocks_at <= now() AS is_unlocked, 0::bigint AS unrewarded_seconds
+  auto_compound, unlocks_at <= now() AS is_unlocked, 0::bigint AS unrewarded_seconds
 """
 
 _POSITIONS = """
-SELECT id, amount, remaining, lock_period, staked_at, unlocks_at, unstaked_at, last_reward_claim,
+SELECT id, amount, remaining, lock_period, staked_at, unlocks_at, unstaked_at, last_reward_claim, auto_compound,
   unlocks_at <= statement_timestamp() AS is_unlocked,
   greatest(0, floor(extract(epoch FROM statement_timestamp() - coalesce(rewarded_until, staked_at))))::bigint
     AS unrewarded_seconds
@@ -67,6 +69,26 @@ WITH claimed AS (
 UPDATE ledger_stake_reward SET due = due - $2 WHERE account_id = $1 AND due >= $2 RETURNING due
 """
 
+_SET_COMPOUNDING = """
+UPDATE ledger_stake_position SET auto_compound = $3 WHERE account_id = $1 AND id = $2 AND remaining > 0 RETURNING 1
+"""
+
+# The counted seconds are over: neither a claim nor another compounding sees them again.
+_COMPOUND = """
+UPDATE ledger_stake_position p SET amount = p.amount + e.added, remaining = p.remaining + e.added,
+  rewarded_until = coalesce(p.rewarded_until, p.staked_at) + make_interval(secs => e.seconds)
+FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS e (id, added, seconds)
+WHERE p.id = e.id AND p.account_id = $1 AND p.auto_compound AND p.remaining > 0
+RETURNING p.id
+"""
+
+_DUE_TO_COMPOUND = """
+SELECT a.id, a.did FROM ledger_account a WHERE a.id > $1 AND a.status = 'active' AND EXISTS (
+  SELECT FROM ledger_stake_position p WHERE p.account_id = a.id AND p.auto_compound AND p.remaining > 0
+    AND coalesce(p.rewarded_until, p.staked_at) <= now() - interval '1 day')
+ORDER BY a.id LIMIT $2
+"""
+
 HOLDINGS = """
 SELECT a.id AS account_id, a.liquid, a.staked, a.escrow, coalesce(p.locked, 0)::bigint AS locked, p.active_positions,
   p.next_unlock_at
@@ -82,20 +104,21 @@ WHERE a.did = $1
 _TOTALS = """
 SELECT coalesce(sum(amount) FILTER (WHERE tx_type = 'stake'), 0)::bigint AS staked,
   coalesce(sum(amount) FILTER (WHERE tx_type = 'unstake'), 0)::bigint AS unstaked,
-  coalesce(sum(amount) FILTER (WHERE tx_type = 'reward'), 0)::bigint AS rewards,
+  coalesce(sum(amount) FILTER (WHERE tx_type IN ('reward', 'compound')), 0)::bigint AS rewards,
+  coalesce(sum(amount) FILTER (WHERE tx_type = 'compound'), 0)::bigint AS compounded,
   count(*) FILTER (WHERE tx_type = 'stake') AS positions,
   min(recorded_at) FILTER (WHERE tx_type = 'stake') AS first_staked_at,
   coalesce((SELECT due FROM ledger_stake_reward WHERE account_id = $1), 0)::bigint AS reward_due
-FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward')
+FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward', 'compound')
 """
 
 _HISTORY = """
 SELECT id AS tx_id, tx_type, amount, ref AS position_id, recorded_at FROM ledger_transaction
-WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward') ORDER BY id DESC LIMIT $2 OFFSET $3
+WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward', 'compound') ORDER BY id DESC LIMIT $2 OFFSET $3
 """
 
 _COUNT_HISTORY = """
-SELECT count(*) FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward')
+SELECT count(*) FROM ledger_transaction WHERE payee_id = $1 AND tx_type IN ('stake', 'unstake', 'reward', 'compound')
 """
 
 _GLOBAL_TOTALS = """
@@ -170,6 +193,30 @@ async def take_reward(tx: Tx, account_id: int, paid: Minor) -> Minor:
     left = await tx.fetchval(_TAKE_REWARD, account_id, paid)
     assert left is not None, "more was paid than is due"
     return Minor(left)
+
+
+async def set_compounding(tx: Tx, account_id: int, number: int, *, auto_compound: bool) -> bool:
+    """Set what happens with the rewards of an active position of a locked account; False where it is released."""
+    return await tx.fetchval(_SET_COMPOUNDING, account_id, number, auto_compound) is not None
+
+
+async def compound(tx: Tx, account_id: int, added: Sequence[Compounded]) -> None:
+    """Add rewards to positions of a locked account, and count the seconds that earned them."""
+    ids, amounts = [one.position.id for one in added], [one.added for one in added]
+    seconds = [one.position.unrewarded_seconds for one in added]
+    grown = await tx.fetch(_COMPOUND, account_id, ids, amounts, seconds)
+    assert len(grown) == len(added), "a position changed although its account is locked"
+
+
+async def due_to_compound(tx: Tx, after: int, most: int) -> list[asyncpg.Record]:
+    """Ids and DIDs of the next active accounts with a position to compound whose reward is a day old."""
+    rows: list[asyncpg.Record] = await tx.fetch(_DUE_TO_COMPOUND, after, most)
+    return rows
+
+
+async def has_due_to_compound(tx: Tx) -> bool:
+    """Return whether there is such an account."""
+    return bool(await due_to_compound(tx, 0, 1))
 
 
 async def holdings(tx: Tx, did: str) -> Holdings | None:

@@ -12,9 +12,9 @@ _MATCHING = """
 FROM ledger_account own
 JOIN ledger_posting p ON p.account_id = own.id
 JOIN ledger_transaction t ON t.id = p.tx_id
-  -- One line for each transaction: its liquid side, or of a payment from a hold that of escrow.
+  -- One line for each transaction: its liquid side, of a payment from a hold that of escrow, of a compounded reward that of the stake.
   AND p.bucket = CASE WHEN t.tx_type IN ('capture', 'launch', 'trade') AND t.hold_id IS NOT NULL AND t.payer_id = own.id
-    THEN 'escrow' ELSE 'liquid' END
+    THEN 'escrow' WHEN t.tx_type = 'compound' AND t.payee_id = own.id THEN 'staked' ELSE 'liquid' END
 LEFT JOIN ledger_account other
   ON other.id = CASE WHEN t.payer_id = own.id THEN t.payee_id ELSE t.payer_id END AND other.id <> own.id
 -- Units that crossed: the other party is an agent of another registry.

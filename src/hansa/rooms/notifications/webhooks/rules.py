@@ -33,6 +33,7 @@ class WebhookEvent(StrEnum):
     AGENT_DEPLOYED = "agent.deployed"
     AGENT_DEPLOYMENT_FAILED = "agent.deployment_failed"
     APPROVAL_REQUESTED = "agent.approval_requested"
+    BALANCE_CORRECTED = "balance.corrected"
     BOND_DEPOSITED = "bond.deposited"
     BOND_RELEASING = "bond.releasing"
     BOND_RELEASED = "bond.released"
@@ -105,6 +106,7 @@ class WebhookEvent(StrEnum):
     TREASURY_REQUEST_APPROVED = "treasury.request_approved"
     TREASURY_REQUEST_REJECTED = "treasury.request_rejected"
     TREASURY_REQUEST_EXECUTED = "treasury.request_executed"
+    REWARDS_AUTO_COMPOUNDED = "rewards.auto_compounded"
     RETRY_EXHAUSTED = "webhook.retry_exhausted"
     TEST = "webhook.test"
 
