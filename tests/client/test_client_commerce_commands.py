@@ -215,6 +215,19 @@ async def test_a_bond_from_the_deposit_to_its_release(at: Typed):
     assert "BOND_BLOCKED" in await at.run("bond", "unlock", code=1)
 
 
+async def test_a_stake_and_the_place_of_its_rewards(at: Typed, registry: TestRegistry):
+    await registry.database.transaction(lambda tx: tx.execute("UPDATE agents_agent SET roles = '{staker}'"))
+    for _ in range(2):
+        staked = await at.run("stake", "add", "30", "--key", "stake-1")
+    position = staked.split()[0]
+    assert staked.startswith(f"{position}  30  until ")
+    assert (await at.run("stake", "compound", position)).endswith("rewards are added\n")
+    assert (await at.run("stake", "list")).endswith("rewards are added\n")
+    assert "added" not in await at.run("stake", "compound", position, "--off")
+    assert "staking_rewards_disabled" in await at.run("stake", "claim", code=1)
+    assert await at.run("stake", "release", "10", position) == f"{position}  10  rest 20\n"
+
+
 async def test_payments_one_by_one_and_many_at_once(at: Typed, tmp_path: Path):
     painter = await did_of(at, "Painter")
     assert await at.run("quote", painter) == "0.05025 AVT: 0.05 and a fee of 0.00025\n"

@@ -53,3 +53,12 @@ async def test_where_rewards_are_off_a_claim_is_refused(connect: Open, registry)
     with pytest.raises(Forbidden) as refused:
         await agent.staking.claim_rewards()
     assert refused.value.code == "staking_rewards_disabled"
+
+
+async def test_the_rewards_of_a_stake_are_added_to_it_or_no_longer(connect: Open, registry):
+    agent = await staker(connect, registry)
+    staked = await agent.staking.stake("30")
+    assert staked.auto_compound is False
+    assert (await agent.staking.auto_compound(staked.position_id)).auto_compound is True
+    assert [one.auto_compound for one in (await agent.staking.positions()).items] == [True]
+    assert (await agent.staking.auto_compound(staked.position_id, on=False)).auto_compound is False

@@ -72,7 +72,7 @@ async def test_the_other_paths_of_an_agents_own_acts_do_the_same(registry):
     assert (beat.status_code, beat.json()["last_active_at"]) == (200, read["last_active_at"])
     rotated = await registry.post("/agents/self/rotate-signing-key", json={}, headers=agent.headers)
     assert rotated.status_code == 200
-    assert (await keys_of(agent))[0]["kid"] == rotated.json()["kid"]
+    assert (await keys_of(agent))[0]["key_id"] == rotated.json()["key_id"]
     assert len(await keys_of(agent)) == 2
     for path in ("heartbeat", "self/rotate-signing-key"):
         assert (await registry.post(f"/agents/{path}", json={})).status_code == 401

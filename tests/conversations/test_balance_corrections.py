@@ -201,7 +201,7 @@ async def test_a_correction_is_recorded_in_the_journal_the_statement_and_the_aud
     assert own.json()["pagination"]["total_items"] == len(types)
     lines = (await registry.get("/teg/transactions", headers=alice.headers)).json()["items"]
     (line,) = [one for one in lines if one["tx_type"] == "correction"]
-    assert (line["direction"], line["amount"], line["fee"], line["balance_after"]) == (
+    assert (line["direction"], line["amount"], line["fee_amount"], line["balance_after"]) == (
         "sent",
         "10",
         "0",
