@@ -15,15 +15,12 @@ def upgrade() -> None:
             'trade', 'levy', 'distribution', 'correction', 'compound'))
     """)
     op.execute("""
-        -- A correction is made once for each reference as well.
-        DROP INDEX ledger_transaction_supply;
-        CREATE UNIQUE INDEX ledger_transaction_supply ON ledger_transaction (tx_type, ref)
+        -- A correction is made once for each reference as well. The older indexes stay for the previous version.
+        CREATE UNIQUE INDEX ledger_transaction_reference ON ledger_transaction (tx_type, ref)
           WHERE tx_type IN ('issue', 'destroy', 'correction');
-        DROP INDEX ledger_transaction_staking;
-        CREATE INDEX ledger_transaction_staking ON ledger_transaction (payee_id, id)
+        CREATE INDEX ledger_transaction_stakes ON ledger_transaction (payee_id, id)
           WHERE tx_type IN ('stake', 'unstake', 'reward', 'compound');
-        DROP INDEX ledger_transaction_staked_since;
-        CREATE INDEX ledger_transaction_staked_since ON ledger_transaction (recorded_at)
+        CREATE INDEX ledger_transaction_stakes_since ON ledger_transaction (recorded_at)
           WHERE tx_type IN ('stake', 'unstake', 'compound')
     """)
     op.execute("""

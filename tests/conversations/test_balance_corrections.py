@@ -215,7 +215,7 @@ async def test_a_correction_is_recorded_in_the_journal_the_statement_and_the_aud
     await require_schemas_kept(registry.database, "BalanceCorrected")
 
 
-async def test_the_owner_is_told_by_mail_and_webhook(
+async def test_the_owner_is_notified_by_mail_and_webhook(
     purses: Purses, treasurer: TestDeveloper, alice: TestAgent
 ) -> None:
     await subscribe(purses.developer, "balance.corrected")
@@ -227,12 +227,12 @@ async def test_the_owner_is_told_by_mail_and_webhook(
     assert (kind, data["direction"], data["ref"]) == ("balance.corrected", "debit", "Ticket 8")
 
 
-async def test_the_members_of_an_organization_are_told_about_its_treasury(
+async def test_the_members_of_an_organization_are_notified_about_its_treasury(
     purses: Purses, treasurer: TestDeveloper
 ) -> None:
     organization = await found(purses.registry)
     member = await organization.member("owner")
     answer = await correct(treasurer, organization.created["treasury_did"], "Ticket 9", direction="credit")
     assert answer.status_code == 201, answer.text
-    told = [one["To"] for one in await purses.registry.outbox() if "Ticket 9" in text_of(one)]
-    assert sorted(told) == sorted([organization.owner.email, member.email])
+    notified = [one["To"] for one in await purses.registry.outbox() if "Ticket 9" in text_of(one)]
+    assert sorted(notified) == sorted([organization.owner.email, member.email])

@@ -1584,6 +1584,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate": _narrower_capability,
     "POST /api/v1/agents/capabilities/{capability_id:uuid}/consume": _consumption,
     "POST /api/v1/agents/me/rotate-signing-key": _rotation,
+    "POST /api/v1/agents/self/rotate-signing-key": _rotation,
     "POST /api/v1/admin/jobs/{job_id}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/reactors/{name}/retry": lambda stage: _nothing(),
     "POST /api/v1/admin/jurisdiction/authorizations": _authorization,

@@ -86,7 +86,7 @@ class BalanceCorrectionOut(LazyModel):
     ),
 )
 async def create_balance_correction(body: BalanceCorrectionIn, sent: SentByTreasurer, db: Db) -> Response:
-    """Correct the liquid balance of an agent against the treasury. The owner of the agent is told."""
+    """Correct the liquid balance of an agent against the treasury. The owner of the agent is notified."""
     asked = body.correction()
 
     async def corrected(tx: Tx) -> BalanceCorrectionOut:

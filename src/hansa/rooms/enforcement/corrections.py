@@ -1,4 +1,4 @@
-"""Corrections of balances: an administrator of the treasury moves units of an agent of others, and those who may read it are told."""
+"""Corrections of balances: an administrator of the treasury moves units of an agent of others, and those who may read it are notified."""
 
 from datetime import timedelta
 

@@ -12,5 +12,6 @@ ROOM = Room(
     name="enforcement",
     routes=(Routes(2000, router), Routes(2001, corrections_router)),
     reactors=(BLOCKLIST,),
+    settings=frozenset({"base_url"}),
     fills=(IS_DEVELOPER_SUSPENDED.filled_with(is_suspended_or_closed),),
 )

@@ -154,7 +154,7 @@ async def grant(sender: TreasuryAct, request: Request, db: Db, settings: Config)
 
 @router.post("/administration/treasury/correct")
 async def correct(sender: TreasuryAct, request: Request, db: Db, settings: Config) -> Response:
-    """Move units between the liquid balance of an agent and the treasury, once for each reference; the owner is told."""
+    """Move units between the liquid balance of an agent and the treasury, once for each reference; the owner is notified."""
     sender = await with_dids(db, sender, "corrected")
 
     async def done(tx: Tx) -> None:
