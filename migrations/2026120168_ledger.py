@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "2026120168"
-down_revision = "2026120162"
+down_revision = "2026120161"
 
 
 def upgrade() -> None:

@@ -268,7 +268,7 @@ async def test_a_compounded_reward_counts_as_a_stake_from_its_own_moment_on(
     assert grown == all_before + now.now - parse_amount("100")
 
 
-async def test_a_compounding_is_recorded_in_the_journal_and_the_owner_is_told(
+async def test_a_compounding_is_recorded_in_the_journal_and_the_owner_is_notified(
     stakers: Stakers, alice: TestAgent
 ) -> None:
     await stakers.fill_fee_collector("50")
