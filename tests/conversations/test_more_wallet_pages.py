@@ -278,6 +278,22 @@ async def test_rewards_are_shown_claimed_once_and_then_liquid(stakers: Stakers):
     assert float(await agent.balance()) == pytest.approx(10, abs=0.001)
 
 
+async def test_rewards_of_a_position_are_compounded_by_a_button_and_paid_again_by_another(stakers: Stakers):
+    agent = await stakers.agent("100")
+    registry = agent.registry
+    position = (await stakers.stake(agent, "100"))["position_id"]
+    browser = await browser_of(registry, stakers.purses.developer)
+    page = f"/account/agents/{agent.did}/wallet/stakes"
+    for said, expected in (("added to it once a day", True), ("paid by a claim", False)):
+        await browser.open(page)
+        form = browser.form(f"{page}/compound")
+        assert dict(form.fields)["position_id"] == position
+        answer = await browser.post(form.action, form.fields)
+        assert (answer.status_code, said in answer.text) == (200, True)
+        (listed,) = (await stakers.read(agent, "my-positions"))["items"]
+        assert listed["auto_compound"] is expected
+
+
 async def claimed(browser: BrowserOf, form: Any) -> Any:
     twin = BrowserOf(browser.registry)
     twin.http.cookies = browser.http.cookies

@@ -143,6 +143,22 @@ async def test_units_are_granted_to_an_agent_once_with_a_reference(registry, eve
     assert (await registry.supply())["status"] == "OK"
 
 
+async def test_a_balance_is_corrected_once_with_a_reference(registry, everything):
+    agent = await registry.agent()
+    await everything.open("/administration/treasury")
+    form = everything.form("/administration/treasury/correct")
+    fields = {"corrected": agent.did, "correction": "5", "correction_ref": "Ticket 7"}
+    done = await twice(everything, form, direction="debit", **fields)
+    assert "The balance is corrected." in done.text
+    assert await agent.balance() == "95"
+    again = await everything.send("/administration/treasury/correct", direction="credit", **fields)
+    assert (again.status_code, 'role="alert"' in again.text) == (409, True)
+    fields = {**fields, "correction": "96", "correction_ref": "Ticket 8"}
+    more = await everything.send("/administration/treasury/correct", direction="debit", **fields)
+    assert (more.status_code, await agent.balance()) == (402, "95")
+    assert (await registry.supply())["status"] == "OK"
+
+
 async def test_the_account_for_shortfalls_is_funded_from_the_treasury_and_no_other_system_account_is(
     registry, everything
 ):
@@ -168,6 +184,12 @@ async def test_the_account_for_shortfalls_is_funded_from_the_treasury_and_no_oth
         ("issue", {"amount": "1", "ref": "dispute:1"}, 422, None),
         ("grant", {"payee": "did:web:nobody.example", "granted": "1", "grant_ref": "a"}, 422, "payee"),
         ("grant", {"payee": "", "granted": "1", "grant_ref": "a"}, 422, "payee"),
+        (
+            "correct",
+            {"corrected": "", "correction": "1", "direction": "credit", "correction_ref": "a"},
+            422,
+            "corrected",
+        ),
         ("baseline", {"baseline": "1", "baseline_ref": ""}, 422, "baseline_ref"),
         ("baseline", {"baseline": "", "baseline_ref": "a"}, 409, None),
         ("transit", {"transit_ref": ""}, 422, "transit_ref"),
