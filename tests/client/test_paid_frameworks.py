@@ -133,6 +133,8 @@ class Echo(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         text = context.get_user_input()
         self._works.executions[text] += 1
+        if text == "fail":
+            raise ValueError("the work failed")
         reply = Message(message_id=uuid4().hex, role=Role.ROLE_AGENT, parts=[Part(text=f"echo {text}")])
         await event_queue.enqueue_event(reply)
 
@@ -197,6 +199,19 @@ async def test_a_repeated_message_gets_the_same_answer(a2a_shop: Shop) -> None:
         # Each attempt of the client bears another JSON-RPC id and another message id.
         assert [await said(client, a_message("one")) for _ in range(3)] == [["echo one"]] * 3
     assert a2a_shop.works.executions == {"one": 1}
+
+
+async def test_a_message_that_is_answered_with_an_error_is_not_paid(a2a_shop: Shop) -> None:
+    token = await a2a_shop.token()
+    headers = {"X-Payment-Token": token.token, "X-Payment-Issuer": token.issuer, "A2A-Version": "1.0"}
+    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "fail"}]}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        answers = [await http.post(f"{a2a_shop.url}/a2a", json=body) for _ in range(2)]
+    assert [(one.status_code, "error" in one.json()) for one in answers] == [(200, True)] * 2
+    assert {one.headers["X-Payment-Outcome"] for one in answers} == {"failed"}
+    assert a2a_shop.works.executions == {"fail": 1}
+    assert await a2a_shop.status_of(token) == "released"
 
 
 async def test_reading_a_task_is_free(a2a_shop: Shop) -> None:

@@ -16,6 +16,7 @@ from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import catalogue, people
 from hansa.rooms.people.oauth.clients import register_client
 from hansa.rooms.people.two_factor.setup import close_seed
+from tests.built_agents import asked
 from tests.connections import REDIRECT, pkce
 from tests.hostile import (
     exchange_requests,
@@ -380,6 +381,7 @@ CONSOLE_FORMS: dict[str, Callable[[Any], Awaitable[FilledForm]]] = {
     "POST /account/agents/new/from-host": lambda stage: _keyed(stage, agent_host="http://127.0.0.1"),
     "POST /account/agents/new/from-form": _card_fields,
     "POST /account/agents/new/from-card": _card,
+    "POST /account/agents/new/project": lambda stage: _keyed(stage, **asked("paid_function")),
     "POST /account/agents/new": _new_agent,
     "POST /account/agents/{did}/listing": lambda stage: _keyed(stage, listing="listed"),
     "POST /account/agents/{did}/card/review": _card,

@@ -240,6 +240,7 @@ async def _credential(operation: str, stage: Stage) -> dict[str, str]:
         "/deployments",
         "/spawn",
         "/agents/import",
+        "/agent-builder/",
         "/export",
         *OF_ACCOUNTS,
     )

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.doors.reference_map import empty_app, entrances
+from tests.built_agents import asked
 from tests.hostile.credentials import let_it_stake
 from tests.hostile.strangers import Stranger
 from tests.hostile.well_formed import EVERYTHING_ON, MCP_SERVER, Stage, WellFormed, set_stage, well_formed
@@ -210,6 +211,8 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
     ("POST /api/v1/agents/me/wallets", "address"): (lambda scene: (scene.owned.challenge, {}), (403, "WALLET_CHALLENGE_REFUSED")),
     ("POST /api/v1/agent-cards/", "agent_did"): (
         lambda scene: ({"card_data": card_of("Grabbed"), "agent_did": scene.stage.agent.did}, {}), (403, "NOT_THE_OWNER")),
+    ("POST /api/v1/agent-builder/generate", "agent_did"): (
+        body(**asked("mcp_server"), agent_did=lambda scene: scene.stage.agent.did), (404, "RESOURCE_NOT_FOUND")),
     ("POST /api/v1/agent-cards/import-mcp", "agent_did"): (
         lambda scene: ({"server_json": MCP_SERVER, "agent_did": scene.stage.agent.did}, {}), (403, "NOT_THE_OWNER")),
     ("POST /api/v1/agents/capabilities/{capability_id:uuid}/attenuate", "X-Capability-Token"): (

@@ -78,6 +78,7 @@ REFUSED_BY_RULES = {
     "POST /api/v1/agents/{did}/spawn": "an amount is greater than zero and has a maximum; a text can be seen; a card is one",
     "POST /api/v1/agents/{did}/logs": "one entry by its members, or several in a list",
     "POST /api/v1/agents/{did}/deployments": "an address is one that the registry calls; a note has no control characters",
+    "POST /api/v1/agent-builder/generate": "a type has members of its own; a text has no control characters",
     "POST /api/v1/agents/import": "a bundle has the signature of a registry",
     "POST /api/v1/agents/bundles/{bundle_id}/fork": "a text has no control characters",
     "POST /api/v1/agents/{did}/versions": "an artifact is at an https address; notes have no control characters",

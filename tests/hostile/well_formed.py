@@ -25,6 +25,7 @@ from hansa.foundation.values.money import parse_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import auditor, federation, journal, ledger
 from hansa.rooms.people.two_factor.setup import close_seed
+from tests.built_agents import asked
 from tests.connections import REDIRECT
 from tests.hostile import (
     exchange_requests,
@@ -335,6 +336,10 @@ async def _bundle(stage: Stage) -> WellFormed:
 
 async def _fork(_: Stage) -> WellFormed:
     return _json(name="Forked")
+
+
+async def _project(_: Stage) -> WellFormed:
+    return _json(**asked("paid_function"))
 
 
 async def _version(_: Stage) -> WellFormed:
@@ -1574,6 +1579,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/agents/{did}/authz/roles": _role,
     "POST /api/v1/agents/bundles/{bundle_id}/fork": _fork,
     "POST /api/v1/agents/import": _bundle,
+    "POST /api/v1/agent-builder/generate": _project,
     "POST /api/v1/agents/{did}/deployments": _deployment,
     "POST /api/v1/agents/{did}/logs": _logs,
     "POST /api/v1/agents/{did}/versions": _version,

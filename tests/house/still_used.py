@@ -5,6 +5,8 @@
 # Read by libraries.
 _.to_string  # Starlette
 _.ValueClass  # prometheus_client
+_.create_system  # zipfile
+_.external_attr  # zipfile
 _.config_checked  # Starlette
 _.get_response  # Starlette
 _.samples  # the template of an operation

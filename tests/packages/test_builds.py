@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from tests.client.clean_environment import add_wheels, make_of
 from tests.packages.installation import Installation
-from tests.packages.release_files import PROJECTS, copied_checkout, make_release, project_of, released
+from tests.packages.release_files import PROJECTS, ROOT, copied_checkout, make_release, project_of, released
 
 VERSION = project_of()["version"]
 
@@ -38,6 +38,17 @@ def test_each_wheel_has_one_package_and_no_compiled_module(dist: Path):
         name: {name, f"{name}-{VERSION}.dist-info"} for name in ("hansa", "hansa_client", "hansa_verify")
     }
     assert [one for content in found.values() for one in content if "__pycache__" in one] == []
+
+
+def test_the_wheel_has_each_template_of_the_agent_builder(dist: Path):
+    directory = ROOT / "src" / "hansa" / "rooms" / "operations" / "building" / "templates"
+    templates = {
+        file.relative_to(ROOT / "src").as_posix(): file.read_bytes() for file in directory.rglob("*.txt")
+    }
+    assert templates
+    with zipfile.ZipFile(next(dist.glob("hansa-*.whl"))) as opened:
+        packed = {name: opened.read(name) for name in opened.namelist() if "/building/templates/" in name}
+    assert packed == templates
 
 
 def test_a_source_distribution_has_what_its_wheel_is_made_of(dist: Path, tmp_path: Path):

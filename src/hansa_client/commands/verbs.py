@@ -7,6 +7,7 @@ from . import (
     agents,
     attestations,
     bonds,
+    building,
     children,
     contracts,
     governance,
@@ -34,7 +35,17 @@ from . import (
 from .options import USE
 
 CLIENT = "hansa-client"
-TOP_LEVEL = (login.app, use.app, logs.app, metrics.app, children.app, releases.app, payments.app, pay.app)
+TOP_LEVEL = (
+    login.app,
+    use.app,
+    logs.app,
+    metrics.app,
+    children.app,
+    releases.app,
+    building.app,
+    payments.app,
+    pay.app,
+)
 GROUPS = {
     "achievements": achievements.app,
     "agent": agents.app,

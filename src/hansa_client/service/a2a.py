@@ -1,7 +1,8 @@
 """Paid requests to a server of the official A2A SDK: those that send a message.
 
 Both bindings over HTTP are covered, JSON-RPC (1.0 and 0.3) and HTTP+JSON. A repeated call of a client bears another
-JSON-RPC id and may bear another message id: it is the same call, and its stored answer gets the id of the request.
+JSON-RPC id and may bear another message id: it is the same call, and its stored answer gets the id of the request. An answer that is an
+error of JSON-RPC is failed work.
 """
 
 import json
@@ -24,7 +25,7 @@ def paid_messages(price: Decimal | None) -> Select:
 
     def select(request: HttpRequest) -> Priced | None:
         content = _content_of(request)
-        return None if content is None else Priced(price, _order_of(request, content))
+        return None if content is None else Priced(price, _order_of(request, content), _is_error)
 
     return select
 
@@ -51,6 +52,12 @@ def _read(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
+
+
+def _is_error(answer: bytes) -> bool:
+    """An error of JSON-RPC has the status 200."""
+    read = _read(answer)
+    return isinstance(read, Mapping) and read.get("error") is not None and read.get("result") is None
 
 
 def _same_in_every_attempt(params: Any) -> Any:

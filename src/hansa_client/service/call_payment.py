@@ -34,6 +34,7 @@ class CallPayment:
         self._service, self._send = service, send
         self._decision: Stored | Refused | None = None
         self._challenge: Challenge | None = None
+        self._priced: Priced | None = None
         self._presented = presented_in(request.headers)
 
     @property
@@ -45,6 +46,7 @@ class CallPayment:
         """Admit the request at this price, once."""
         if decided := self.working or self._decision:
             return decided
+        self._priced = priced
         try:
             terms = await self._service.terms(priced.price)
             self._challenge = await self._service.challenge(terms, self.request.url)
@@ -79,7 +81,7 @@ class CallPayment:
         if recorder.is_too_large:
             status, headers, body = refusal_as_http(refusals.answer_too_large(limit), self._stated())
             answer = HttpAnswer.of(status, headers, body)
-        outcome = Outcome.DELIVERED if recorder.is_complete and answer.is_success else Outcome.FAILED
+        outcome = Outcome.DELIVERED if recorder.is_complete and self._is_delivered(answer) else Outcome.FAILED
         receipt = None
         if outcome is Outcome.DELIVERED:
             receipt = self._service.receipt_of(self.working.facts.token_id, self.request.body, answer.body)
@@ -95,6 +97,10 @@ class CallPayment:
             has_comment = receipt is not None and recorder.is_of_events and answer.body.endswith(b"\n")
             last = stream_comment(receipt) if receipt and has_comment else b""
             await self._send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _is_delivered(self, answer: HttpAnswer) -> bool:
+        assert self._priced
+        return answer.is_success and not self._priced.is_failure(answer.body)
 
     async def send_decision(self) -> None:
         """Send the stored answer, or the refusal."""

@@ -52,6 +52,10 @@ class HttpRequest:
         return replace(self, body=body)
 
 
+def _never(_: bytes) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Priced:
     """A request that is paid."""
@@ -59,6 +63,8 @@ class Priced:
     price: Decimal | None
     """None is the price of the service."""
     order: Order
+    is_failure: Callable[[bytes], bool] = _never
+    """Judges the body of an answer whose status is that of a success."""
 
 
 Pricing = Price | Mapping[str, Price] | Callable[[HttpRequest], Price | None]

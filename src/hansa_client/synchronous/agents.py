@@ -2,9 +2,10 @@
 """Agents of a developer, and the agent that this client acts for."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
+from hansa_client.amounts import Amount, amount_text
 from hansa_client.calls import Call, if_version
 from hansa_client.records.accounts import RegistryConfig
 from hansa_client.records.agents import AgentSelf, BootstrapToken, MyAgent, NewAgent, NewSecret, RevokedAgent
@@ -12,6 +13,8 @@ from hansa_client.records.record import Page
 
 from .session import Session
 from .transport import Transport
+
+BuilderType = Literal["simple_wrapper", "adk_agent", "paid_function", "mcp_server"]
 
 
 class Agents:
@@ -60,6 +63,36 @@ class Agents:
         """A card template."""
         call = Call("GET", "/api/v1/onboard/agent-card-template")
         return self._transport.answer(call, dict[str, Any], self._owner)
+
+    def build_project(
+        self,
+        name: str,
+        description: str,
+        builder_type: BuilderType,
+        *,
+        human_readable_id: str | None = None,
+        wrapper_url: str | None = None,
+        wrapper_timeout_seconds: int | None = None,
+        adk_model: str | None = None,
+        adk_instruction: str | None = None,
+        price: Amount | None = None,
+        agent_did: str | None = None,
+    ) -> bytes:
+        """A zip archive: the project of an agent that runs and is paid. Nothing is stored. Raises: Invalid, NotFound."""
+        body = {
+            "agent_name": name,
+            "agent_description": description,
+            "agent_builder_type": builder_type,
+            "human_readable_id": human_readable_id,
+            "wrapper_url": wrapper_url,
+            "wrapper_timeout_seconds": wrapper_timeout_seconds,
+            "adk_model": adk_model,
+            "adk_instruction": adk_instruction,
+            "price": None if price is None else amount_text(price),
+            "agent_did": agent_did,
+        }
+        call = Call("POST", "/api/v1/agent-builder/generate", json=body, is_without_effect=True)
+        return (self._transport.response(call, self._owner)).content
 
     def list(self, *, limit: int = 50, offset: int = 0) -> Page[MyAgent]:
         """The developer's agents."""

@@ -36,6 +36,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "discovery",
             "pay-for-a-call",
             "be-paid",
+            "agent-builder",
             "payments",
             "pay-across-registries",
             "swap-currencies",

@@ -8,6 +8,7 @@ from .enforcement import reinstate_card, reinstate_listings, suspend_card, suspe
 from .errors import CardInvalid, CardRevoked, CardUnknown, HumanReadableIdTaken
 from .flares import show_flares, shown_flare
 from .form import check_card
+from .human_readable_id import is_well_formed as is_human_readable_id
 from .listing import Filters, list_cards
 from .marks import GRADES, grade_of
 from .mcp_servers.calling import McpCalls, Reply
@@ -166,6 +167,7 @@ __all__ = [
     "grade_of",
     "history_of",
     "is_exported",
+    "is_human_readable_id",
     "is_paid",
     "is_stated_bonded_here",
     "list_cards",

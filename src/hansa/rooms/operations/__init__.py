@@ -1,5 +1,6 @@
-"""Operations: what owners watch of their agents, logs and metrics; versions of their code, deployments and bundles."""
+"""Operations: what owners watch of their agents, logs and metrics; versions of their code, deployments, bundles and projects."""
 
+from hansa.rooms.operations.building import PROJECT_FILE, PROJECT_TYPE, AgentProjectIn, build_project
 from hansa.rooms.operations.bundles import PIPELINES_OF_BUNDLE, PipelinesOfBundle
 from hansa.rooms.operations.deployments import DeploymentRequest, list_deployments, preview_deployment
 from hansa.rooms.operations.descriptor import ROOM
@@ -24,8 +25,11 @@ from hansa.rooms.operations.releases import releases_of
 __all__ = [
     "NOTED",
     "PIPELINES_OF_BUNDLE",
+    "PROJECT_FILE",
+    "PROJECT_TYPE",
     "ROOM",
     "SETTLE_TIMES",
+    "AgentProjectIn",
     "DeploymentRequest",
     "Entry",
     "EntryFilter",
@@ -33,6 +37,7 @@ __all__ = [
     "PipelinesOfBundle",
     "Point",
     "RangeName",
+    "build_project",
     "list_deployments",
     "metrics_of",
     "note_refused_payment_token",

@@ -4,6 +4,7 @@ from hansa.foundation.plumbing.room import AccountEnd, Room, Routes
 from hansa.foundation.plumbing.web.caller import AGENT_REFUSED
 from hansa.rooms import catalogue
 
+from .building import router as building_router
 from .bundles import PIPELINES_OF_BUNDLE, delete_of
 from .bundles import router as bundles_router
 from .deployments import DEPLOYMENT_CHECKS
@@ -31,6 +32,7 @@ ROOM = Room(
         Routes(1493, deployments_router),
         Routes(1494, bundles_router),
         Routes(1495, metrics_router),
+        Routes(1496, building_router),
     ),
     reactors=(REGISTRY_ENTRIES,),
     jobs=(LOG_DAYS, LOG_SIZES, COUNT_PAYMENTS, FORGET_OLD, DEPLOYMENT_CHECKS),

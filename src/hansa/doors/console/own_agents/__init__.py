@@ -30,6 +30,7 @@ from . import (
     overview,
     pipeline_editor,
     pipeline_pages,
+    project_pages,
     proof_pages,
     proposal_pages,
     quote_pages,
@@ -49,6 +50,7 @@ from . import (
 ROUTERS = (
     agent_list.router,
     wizard.router,
+    project_pages.router,
     import_pages.router,
     overview.router,
     history_pages.router,
