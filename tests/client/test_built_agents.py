@@ -20,10 +20,13 @@ from hansa_client import AsyncRegistry
 from tests.built_agents import TYPES, files_of, generated, unpacked
 from tests.client.clean_environment import ROOT
 from tests.client.paid import credentials_of
+from tests.conversations.conftest import registry_of_file
 from tests.doors.served import served
 from tests.operation.registry_process import free_port, until_async
 from tests.outside import host
 from tests.registry import StartRegistry, TestAgent, TestDeveloper, TestRegistry
+
+__all__ = ["registry_of_file"]
 
 PRICE = "0.05"
 ENGINE = {"AGENT_ENGINE": "tests.engine:RepeatingEngine"}

@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from hansa.rooms import catalogue
 from tests.browsing import browser_of
 from tests.built_agents import DOCUMENTS, ROUTE, TYPES, asked, files_of, generated
 from tests.registry import TestDeveloper
@@ -97,13 +98,14 @@ async def test_no_text_of_a_request_reaches_code_or_names_of_files(owner, builde
             assert stated[name] == value.strip()
         assert (card["name"], card["description"]) == (text[:100].strip(), text.strip())
         assert all(files[name].isascii() for name in DOCUMENTS)
+        assert not catalogue.check_card(card).troubles
 
 
-@pytest.mark.parametrize("letter", ["\x1b", "\x85", "\u202e", "\u2066", "\u200f", "\u2028", "\u2029"])
-async def test_characters_that_act_or_turn_a_text_are_refused(owner, letter):
+@pytest.mark.parametrize("character", ["\x1b", "\x85", "\u202e", "\u2066", "\u200f", "\u2028", "\u2029"])
+async def test_characters_that_act_or_turn_a_text_are_refused(owner, character):
     for field in ("agent_name", "agent_description"):
-        await refused(owner, asked("mcp_server", **{field: f"Word{letter}counter"}), field)
-    body = asked("adk_agent", adk_instruction=f"Answer{letter}.")
+        await refused(owner, asked("mcp_server", **{field: f"Word{character}counter"}), field)
+    body = asked("adk_agent", adk_instruction=f"Answer{character}.")
     await refused(owner, body, "adk_instruction")
 
 
@@ -186,10 +188,10 @@ async def test_secrets_in_texts_are_redacted(owner):
 @pytest.mark.parametrize("builder_type", TYPES)
 async def test_the_largest_project_has_at_most_200_kilobytes(owner, builder_type):
     # Each is two escapes of JSON in ASCII.
-    letter = "😀"
-    members = {"agent_name": letter * 100, "agent_description": letter * 500}
+    character = "😀"
+    members = {"agent_name": character * 100, "agent_description": character * 500}
     if builder_type == "adk_agent":
-        members["adk_instruction"] = letter * 4000
+        members["adk_instruction"] = character * 4000
     archive = await generated(owner, builder_type, **members)
     assert len(archive) <= SIZE_MAX
 

@@ -42,9 +42,11 @@ ROOM = Room(
         {
             "agent_log_days",
             "agent_rbac_default_roles",
+            "base_url",
             "bootstrap_token_lifetime",
             "outgoing_allow_user_hosts",
             "registry_name",
+            "settlement_currency",
             "trust_domain",
         }
     ),

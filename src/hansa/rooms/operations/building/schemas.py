@@ -65,11 +65,18 @@ class AgentProjectIn(RequestBody):
     model_config = ConfigDict(extra="forbid")
 
     agent_name: Annotated[
-        str, Field(min_length=NAME_MIN, max_length=NAME_MAX, description=REDACTED), AfterValidator(_name)
+        str,
+        Field(min_length=NAME_MIN, max_length=NAME_MAX, description=REDACTED, examples=["Word counter"]),
+        AfterValidator(_name),
     ]
     agent_description: Annotated[
         str,
-        Field(min_length=1, max_length=DESCRIPTION_MAX, description=REDACTED),
+        Field(
+            min_length=1,
+            max_length=DESCRIPTION_MAX,
+            description=REDACTED,
+            examples=["Counts the words of a text."],
+        ),
         AfterValidator(_description),
     ]
     human_readable_id: (

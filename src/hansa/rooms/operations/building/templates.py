@@ -10,10 +10,10 @@ from pathlib import Path
 TEMPLATES = Path(__file__).with_name("templates")
 SUFFIX = ".txt"
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "simple_wrapper": ("common", "a2a", "simple_wrapper"),
-    "adk_agent": ("common", "a2a", "adk_agent"),
-    "paid_function": ("common", "a2a", "paid_function"),
-    "mcp_server": ("common", "mcp_server"),
+    "simple_wrapper": ("every_type", "a2a", "simple_wrapper"),
+    "adk_agent": ("every_type", "a2a", "adk_agent"),
+    "paid_function": ("every_type", "a2a", "paid_function"),
+    "mcp_server": ("every_type", "mcp_server"),
 }
 """Directories of each type; no file is in two of them."""
 
