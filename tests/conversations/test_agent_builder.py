@@ -98,6 +98,7 @@ async def test_no_text_of_a_request_reaches_code_or_names_of_files(owner, builde
             assert stated[name] == value.strip()
         assert (card["name"], card["description"]) == (text[:100].strip(), text.strip())
         assert all(files[name].isascii() for name in DOCUMENTS)
+        assert not [name for name in DOCUMENTS if set(b"<>&") & set(files[name])]
         assert not catalogue.check_card(card).troubles
 
 

@@ -221,6 +221,7 @@ CASES: dict[tuple[str, str], tuple[Case, tuple[int, str]]] = {
         with_header("X-Capability-Token", capability, body(amount="1")), (404, "CAPABILITY_UNKNOWN")),
 }  # fmt: skip
 CHOSEN_BY_THE_CALLER = {
+    ("POST /api/v1/agent-builder/generate", "human_readable_id"),
     ("POST /api/v1/agents/{did}/pipelines", "steps.id"),
     ("POST /api/v1/agents/{did}/pipelines", "steps.approval"),
     ("PUT /api/v1/agents/{did}/pipelines/{pipeline_id}", "steps.id"),
@@ -231,7 +232,7 @@ CHOSEN_BY_THE_CALLER = {
     ("POST /api/v1/agents/{did}/logs", "trace_id"),
     ("POST /api/v1/agents/{did}/logs", "entries.trace_id"),
 }
-"""The address of any wallet: only its key signs the challenge. A trace is named by the agent, in its own log, a step in its own pipeline."""
+"""The address of any wallet: only its key signs the challenge. A handle is judged when a card is published. A trace is named by the agent, in its own log, a step in its own pipeline."""
 WITHOUT_A_PEER = {
     ("POST /api/v1/bridge/transfer", "approval_id"),
     ("POST /api/v1/bridge/transfer", "X-Spend-Approval"),
@@ -328,7 +329,7 @@ async def test_a_stranger_who_names_what_belongs_to_another_is_refused_and_chang
         path = path.replace("{capability_id:uuid}", scene.owned.capability_id)
         path = path.replace("{did}", scene.stranger.agent.did)
         sent, headers = case(scene)
-        kind = "developer" if "/agent-cards" in path else "agent"
+        kind = "developer" if path.startswith(("/api/v1/agent-cards", "/api/v1/agent-builder")) else "agent"
         got = await scene.stranger.asks(kind, WellFormed(method, path, json=sent, headers=headers))
         answered = (got.answer.status_code, code_of(got.answer.json()))
         if answered != expected or got.changed:

@@ -181,6 +181,12 @@ BODIES: dict[str, Any] = {
     "AgentTokenForm": {"grant_type": "password", "username": "agent-0f8fad5bd9cb469f", "password": "agsec_…"},
     "CreateAgentIn": {"agent_did_method": "hansa", "agent_card": CARD},
     "CreateCardIn": {"card_data": CARD},
+    "AgentProjectIn": {
+        "agent_name": "Word counter",
+        "agent_description": "Counts the words of a text.",
+        "agent_builder_type": "paid_function",
+        "price": "0.05",
+    },
     "ImportIn": {
         "server_json": {
             "name": "com.example/lingua",

@@ -19,6 +19,7 @@ LOCAL_ADDRESS = "http://127.0.0.1:8080"
 A2A_PATH, MCP_PATH = "/a2a", "/mcp"
 SKILL_ID = "answer"
 WRAPPER_TIMEOUT_SECONDS = 30
+MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
 async def build_project(tx: Tx, developer: Developer, asked: AgentProjectIn, settings: Settings) -> bytes:
@@ -71,5 +72,6 @@ def _card(asked: AgentProjectIn, settings: Settings) -> dict[str, Any]:
 
 
 def _as_file(document: dict[str, Any]) -> bytes:
-    # In ASCII: no program that shows the file acts on a character of it.
-    return (json.dumps(document, indent=2, sort_keys=True) + "\n").encode("ascii")
+    # In ASCII and without the signs of markup: no program that shows the file acts on a character of it.
+    text = json.dumps(document, indent=2, sort_keys=True).translate(MARKUP)
+    return (text + "\n").encode("ascii")
