@@ -98,8 +98,8 @@ async def test_an_owner_proposes_a_change_of_settings_from_the_values_that_the_f
     changes = {
         "change_1": 'bond_minimum="100"',
         "change_1_to": "50,5",
-        "change_2": "bond_maturity_days=14",
-        "change_2_to": "20",
+        "change_10": "bond_maturity_days=14",
+        "change_10_to": "20",
     }
     refused = await browser.send(path, **fields, change_1='bond_minimum="70"', change_1_to="50")
     assert (refused.status_code, "Not the present value" in browser.text) == (409, True)

@@ -237,7 +237,13 @@ async def stage(
     database_farm: DatabaseFarm, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[TestRegistry, Director]]:
     async with (
-        open_copy(database_farm, tmp_path_factory.mktemp("stage")) as registry,
+        # Every order has stakers of its own, each with a grant.
+        open_copy(
+            database_farm,
+            tmp_path_factory.mktemp("stage"),
+            genesis_supply="10000000000",
+            genesis_grants_per_hour=1_000_000,
+        ) as registry,
         directing(registry.database.dsn, 2) as director,
     ):
         yield registry, director

@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 
 PAGE = "/account/agents/{did}/governance"
 AGENTS_OFFERED = 100
-CHANGES_SHOWN = 3
+CHANGES_SHOWN = 10
 DAY_SECONDS = 86_400
 CHOICES = (("for", "For"), ("against", "Against"), ("abstain", "Abstain"))
 KINDS = (("signal", "A text without an effect"), ("policy_change", "A change of settings"))
