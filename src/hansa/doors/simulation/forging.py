@@ -8,9 +8,10 @@ back does not. The search finds prices; it proves no bound.
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
+
+import msgspec
 
 from hansa_verify import Score, Signal, scores_of
 from hansa_verify.reputation import GRADES, UNIT
@@ -33,8 +34,7 @@ CHANCE_TO_DROP = 0.15
 GRADES_UPWARD = tuple((least, name) for least, name in reversed(GRADES) if least)
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True):
     """The least fees found, in minor units, with which an attack reaches a score; `COST_MAX`: it reaches it with none."""
 
     attack: Attack

@@ -4,8 +4,9 @@ Agents are numbers. The target is 0, further agents of the attacker follow; agen
 lines, and the search finds the share of all fees that is paid on each line.
 """
 
-from dataclasses import dataclass
 from datetime import date
+
+import msgspec
 
 from hansa.foundation.values.money import Minor
 from hansa.foundation.values.rights import Owner
@@ -23,8 +24,7 @@ PEER = 200
 PEER_DAYS = 15
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A payment `age` days before the epoch. The attacker pays its fee, also where the payer is an agent of another."""
 
     payer: int
@@ -44,8 +44,7 @@ GRANTS_ARE_FUNDS = reputation.Funds({}).pay(payer=Owner(1), payee=Owner(0), amou
 """Whether an owner without other units than its genesis grant pays for a job that counts."""
 
 
-@dataclass(frozen=True)
-class PeerLine:
+class PeerLine(msgspec.Struct, frozen=True):
     """Equal payments on `PEER_DAYS` days from `age` days before the epoch back, from an agent of a peer of the highest trust.
 
     At most `fees_max` of the fees of a day counts.
@@ -66,8 +65,7 @@ class PeerLine:
         ]
 
 
-@dataclass(frozen=True)
-class Attack:
+class Attack(msgspec.Struct, frozen=True):
     """A name, one sentence for readers, and the lines on which fees are paid."""
 
     name: str
