@@ -29,6 +29,7 @@ from .licence import (
     read_certificate,
     read_issued_list,
 )
+from .licence_as_of import verify_licence_as_of
 from .licence_chain import LicenceVerdict, verify_licence
 from .log import LOG_KEY, ML_DSA_WITNESS_KEY, WITNESS_KEY, VerifierKey, find_cosignature, read_verifier_key
 from .registry_card import CardReader, CardVerdict, verify_registry_card
@@ -131,6 +132,7 @@ __all__ = [
     "verify_document",
     "verify_liabilities",
     "verify_licence",
+    "verify_licence_as_of",
     "verify_registry_card",
     "verify_settlement",
     "verify_stock_card",

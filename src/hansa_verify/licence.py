@@ -73,6 +73,10 @@ class Certificate:
         sub = self.payload["sub"]
         return self.kind, sub["trust_domain"], sub["name"] if self.kind == "operator" else None
 
+    def is_named_by(self, entry: Mapping[str, Any]) -> bool:
+        """Return whether an entry of a list is of this certificate."""
+        return bool(self.hash == entry["hash"] or self.payload["lid"] == entry["lid"])
+
     @property
     def listed(self) -> Mapping[str, Any]:
         """The members that an entry of a list repeats."""

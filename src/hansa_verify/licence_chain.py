@@ -52,16 +52,17 @@ def verify_licence(
     `declared_hash` is the hash that its document states, None where it states none. Never raises. Without `root_hash`, without a recent list of each issuer, or when the chain lacks a parent, the
     verdict is `unverified`.
     """
-    judged = _Evaluation(
+    return LicenceEvaluation(
         (certificate, chain, lists, declared_hash), root_hash, list_max_age, at or datetime.now(UTC)
-    )
-    code, steps = judged.take()
-    reason = "every step holds" if code == "verified" else steps[-1].said
-    own_hash = judged.path[0].hash if judged.path else None
-    return LicenceVerdict(code, steps, reason, own_hash, judged.as_of, judged.expires_at())
+    ).verdict()
 
 
-class _Evaluation(Evaluation):
+class LicenceEvaluation(Evaluation):
+    """Decision of a certificate by the newest list of each issuer."""
+
+    unissued = "malformed"
+    skew = CLOCK_SKEW
+
     def __init__(
         self,
         stated: tuple[object, Sequence[object], Iterable[object], object],
@@ -78,6 +79,13 @@ class _Evaluation(Evaluation):
         self.path: list[Certificate] = []
         self.troubles: list[Refusal] = []
         self.as_of: datetime | None = None
+
+    def verdict(self) -> LicenceVerdict:
+        """The judgement of every step."""
+        code, steps = self.take()
+        reason = "every step holds" if code == "verified" else steps[-1].said
+        own_hash = self.path[0].hash if self.path else None
+        return LicenceVerdict(code, steps, reason, own_hash, self.as_of, self.expires_at())
 
     def format(self) -> str:
         certificate, chain, lists, declared_hash = self.stated
@@ -100,8 +108,8 @@ class _Evaluation(Evaluation):
                     "malformed", f"{child.hash} is not signed by the key of its issuer", "signature"
                 )
             _require_type_rules(child, parent)
-            if datetime.fromtimestamp(child.payload["iat"], UTC) > self.moment + CLOCK_SKEW:
-                raise Refusal("malformed", f"{child.hash} was issued in the future", "issue time")
+            if datetime.fromtimestamp(child.payload["iat"], UTC) > self.moment + self.skew:
+                raise Refusal(self.unissued, f"{child.hash} was issued in the future", "issue time")
             if child is parent:
                 return " issued by ".join(one.kind for one in self.path)
             self.path.append(parent)
@@ -149,58 +157,55 @@ class _Evaluation(Evaluation):
         raise Refusal("unverified", f"no_issuer: the chain lacks the issuer of {child.hash}")
 
     def _troubles_of(self, number: int) -> Iterator[Refusal]:
-        """Yield the refusals of a certificate of the path that follow from the newest list of its issuer."""
+        """Yield the refusals of a certificate of the path that follow from the lists of its issuer."""
         one, issuer_key = self.path[number], self.path[min(number + 1, len(self.path) - 1)].public_key
         assert issuer_key is not None
-        signed = [
-            issued
-            for issued in self.issued
-            if issued.issuer == one.issuer
-            and issued.generated_at <= self.moment + CLOCK_SKEW
-            and issued.signature.is_by(issuer_key)
-        ]
-        if not signed:
-            yield _unlisted(f"no_list: no list of {one.issuer[0]} is at hand")
-            return
-        generated_at = max(issued.generated_at for issued in signed)
-        self.as_of = min(self.as_of or generated_at, generated_at)
-        newest = [issued for issued in signed if issued.generated_at == generated_at]
-        for issued in newest:
-            yield from self._stated_of(one, issued)
-        if any(issued.signature.payload != newest[0].signature.payload for issued in newest):
-            second = generated_at.isoformat()
-            yield _unlisted(f"two_lists: {one.issuer[0]} signed two different lists at {second}")
-        if self.moment - generated_at > self.list_max_age:
-            yield _unlisted(f"old_list: the list of {one.issuer[0]} is of {generated_at.isoformat()}")
+        issuers = (issued for issued in self.issued if issued.issuer == one.issuer)
+        return self.troubles_by(one, [issued for issued in issuers if issued.signature.is_by(issuer_key)])
 
-    def _stated_of(self, one: Certificate, newest: IssuedList) -> Iterator[Refusal]:
+    def troubles_by(self, one: Certificate, signed: Sequence[IssuedList]) -> Iterator[Refusal]:
+        """Yield the refusals of a certificate that follow from the newest of these lists of its issuer."""
+        present = [issued for issued in signed if issued.generated_at <= self.moment + self.skew]
+        if not present:
+            yield unlisted(f"no_list: no list of {one.issuer[0]} is at hand")
+            return
+        generated_at = max(issued.generated_at for issued in present)
+        self.known_as_of(generated_at)
+        newest = [issued for issued in present if issued.generated_at == generated_at]
+        for issued in newest:
+            yield from self.stated_of(one, issued)
+        yield from differing_lists(one, newest)
+        if self.moment - generated_at > self.list_max_age:
+            yield unlisted(f"old_list: the list of {one.issuer[0]} is of {generated_at.isoformat()}")
+
+    def known_as_of(self, timestamp: datetime) -> None:
+        """Note that the state of a certificate of the path is known as of this time."""
+        self.as_of = min(self.as_of or timestamp, timestamp)
+
+    def stated_of(self, one: Certificate, newest: IssuedList) -> Iterator[Refusal]:
         """Yield the refusals of a certificate that follow from a list."""
-        named = [
-            entry
-            for entry in newest.licences
-            if one.hash == entry["hash"] or one.payload["lid"] == entry["lid"]
-        ]
+        named = [entry for entry in newest.licences if one.is_named_by(entry)]
         own = [entry for entry in named if entry["hash"] == one.hash]
         if not own:
-            yield _unlisted(f"not_listed: {one.issuer[0]} does not list {one.hash}")
+            yield unlisted(f"not_listed: {one.issuer[0]} does not list {one.hash}")
         for state in (entry["state"] for entry in named):
-            if state in _ENDED and not (state == "superseded" and self._is_covered(one, newest)):
+            if state in _ENDED and not (state == "superseded" and self.is_covered(one, newest)):
                 yield Refusal(state, f"{one.issuer[0]} lists {one.hash} as {state}", "lists")
         if len({entry["state"] for entry in own}) > 1:
-            yield _unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} in two states")
+            yield unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} in two states")
         for entry in own:
             if differing := [name for name, value in one.listed.items() if entry[name] != value]:
                 names = ", ".join(differing)
-                yield _unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} with another {names}")
+                yield unlisted(f"contradiction: {one.issuer[0]} lists {one.hash} with another {names}")
             ends = one.payload["exp"]
             if entry["state"] == "expired" and (
                 ends is None or datetime.fromtimestamp(ends, UTC) > newest.generated_at
             ):
-                yield _unlisted(
+                yield unlisted(
                     f"contradiction: {one.issuer[0]} lists {one.hash} as expired before it expires"
                 )
 
-    def _is_covered(self, one: Certificate, newest: IssuedList) -> bool:
+    def is_covered(self, one: Certificate, newest: IssuedList) -> bool:
         """Return whether an active certificate of the same subject and key exists; that of a key is at hand only in the chain."""
         active = {
             entry["hash"]
@@ -214,7 +219,15 @@ class _Evaluation(Evaluation):
         return any(other.hash in active and other.public_key == one.public_key for other in self.parents)
 
 
-def _unlisted(said: str) -> Refusal:
+def differing_lists(one: Certificate, lists: Sequence[IssuedList]) -> Iterator[Refusal]:
+    """Yield a refusal when lists of one second differ."""
+    if any(issued.signature.payload != lists[0].signature.payload for issued in lists):
+        second = lists[0].generated_at.isoformat()
+        yield unlisted(f"two_lists: {one.issuer[0]} signed two different lists at {second}")
+
+
+def unlisted(said: str) -> Refusal:
+    """The refusal of a certificate that the lists do not decide."""
     return Refusal("unverified", said, "lists")
 
 

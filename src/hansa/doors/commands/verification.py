@@ -1,34 +1,24 @@
 """`hansa verify`: verification of documents that a registry is said to have signed."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol
+from typing import Annotated
 
 import typer
 
-from hansa.doors.commands.execution import FAILED, USAGE_ERROR, fail, print_outcome
+from hansa.doors.commands import verification_of_agents
+from hansa.doors.commands.execution import FAILED, print_outcome
 from hansa.doors.commands.options import AsJson, examples
-
-if TYPE_CHECKING:
-    from hansa_verify import Step
-
-AsOf = Annotated[
-    str | None,
-    typer.Option(help="Verify as of this time (ISO 8601), with the key history of the registry."),
-]
-KeysOfCard = Annotated[
-    str | None,
-    typer.Option(
-        help="Keys of the registry: URL or file. Required if the card is a file; by default the keys of its host."
-    ),
-]
-KeysOfAuditor = Annotated[
-    str | None,
-    typer.Option(help="Keys of the auditor: URL or file. Required for a file; by default those of the host."),
-]
+from hansa.doors.commands.verdicts import (
+    AsOf,
+    KeysOfAuditor,
+    KeysOfCard,
+    answer,
+    lines,
+    moment,
+    readable_sources,
+)
 
 app = typer.Typer(help="Verify signatures of a registry; needs no server.", no_args_is_help=True)
 
@@ -49,10 +39,11 @@ def verify_card(
     """Verify an exported card. Exit 0: valid signature; 1: invalid; 2: the card or the keys cannot be read."""
     from hansa.doors.verification import cards as card_verification
 
-    with _readable_sources():
-        asked = card_verification.CardToVerify(source, keys, _moment(at))
+    timestamp = moment(at)
+    with readable_sources():
+        asked = card_verification.CardToVerify(source, keys, timestamp)
         verdict = card_verification.verify_source(asked)
-    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
+    answer(verdict, card_verification.verdict_json(verdict), [verdict.code], at=timestamp, as_json=as_json)
 
 
 @app.command(
@@ -74,9 +65,10 @@ def verify_registry_card(
     """Verify the card of a registry. Exit 0: valid; 1: invalid; 2: the card or the keys cannot be read."""
     from hansa.doors.verification import registry_cards as cards
 
-    with _readable_sources():
-        verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, _moment(at), trust_domain))
-    _answer(verdict, cards.registry_card_verdict_json(verdict), [verdict.code], as_json=as_json)
+    timestamp = moment(at)
+    with readable_sources():
+        verdict = cards.verify_source(cards.RegistryCardToVerify(source, keys, timestamp, trust_domain))
+    answer(verdict, cards.registry_card_verdict_json(verdict), [verdict.code], at=timestamp, as_json=as_json)
 
 
 @app.command(
@@ -105,9 +97,9 @@ def verify_contract_proof(
     from hansa.doors.verification import registry_cards as cards
     from hansa.doors.verification.cards import decision_json
 
-    with _readable_sources():
+    with readable_sources():
         verdict = cards.verify_contract_source(source, card, keys)
-    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
+    answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -136,97 +128,9 @@ def verify_stock_card(
     from hansa.doors.verification import registry_cards as cards
     from hansa.doors.verification.cards import decision_json
 
-    with _readable_sources():
+    with readable_sources():
         verdict = cards.verify_stock_card_source(source, card, keys)
-    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
-
-
-@app.command(
-    "bundle",
-    epilog=examples(
-        "hansa verify bundle agent.bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
-    ),
-)
-def verify_bundle(
-    source: Annotated[str, typer.Argument(help="Bundle of an agent: file or URL.")],
-    keys: Annotated[
-        str | None, typer.Option(help="Keys of the registry: URL or file. Required if the bundle is a file.")
-    ] = None,
-    at: AsOf = None,
-    as_json: AsJson = False,
-) -> None:
-    """Verify the bundle of an agent. Exit 0: valid signature; 1: invalid; 2: the bundle or the keys cannot be read."""
-    from hansa.doors.verification import cards as card_verification
-
-    with _readable_sources():
-        asked = card_verification.CardToVerify(source, keys, _moment(at))
-        verdict = card_verification.verify_agent_bundle_source(asked)
-    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
-
-
-@app.command(
-    "achievement",
-    epilog=examples(
-        "hansa verify achievement statement.json --keys https://registry.example.org/.well-known/registry-jwks.json"
-    ),
-)
-def verify_achievement(
-    source: Annotated[str, typer.Argument(help="Statement of an achievement: file or URL.")],
-    keys: Annotated[
-        str | None,
-        typer.Option(help="Keys of the registry: URL or file. Required if the statement is a file."),
-    ] = None,
-    at: AsOf = None,
-    as_json: AsJson = False,
-) -> None:
-    """Verify that a registry stated an achievement. Exit 0: valid signature; 1: invalid; 2: statement or keys cannot be read."""
-    from hansa.doors.verification import cards as card_verification
-
-    with _readable_sources():
-        asked = card_verification.CardToVerify(source, keys, _moment(at))
-        verdict = card_verification.verify_achievement_source(asked)
-    _answer(verdict, card_verification.verdict_json(verdict), [verdict.code], as_json=as_json)
-
-
-@app.command(
-    "verdict",
-    epilog=examples(
-        "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
-    ),
-)
-def verify_verdict(
-    source: Annotated[str, typer.Argument(help="Bundle of a dispute: file or URL.")],
-    keys: Annotated[
-        str | None, typer.Option(help="Keys of the registry: URL or file. Required if the bundle is a file.")
-    ] = None,
-    at: AsOf = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compute what the facts of a dispute come to. Exit 0: as the bundle states; 1: not, or not signed; 2: cannot be read."""
-    from hansa.doors.verification import cards as card_verification
-
-    with _readable_sources():
-        asked = card_verification.CardToVerify(source, keys, _moment(at))
-        verdict, outcome = card_verification.verify_bundle_source(asked)
-    document = card_verification.verdict_json(verdict)
-    lines = _lines(verdict.steps)
-    is_stated = False
-    if outcome is not None:
-        proposal, reduction = outcome.proposal, outcome.reduction
-        is_stated = outcome.is_proposal_stated and outcome.is_reduction_stated
-        computed = {"ruling": proposal.ruling, "rule": proposal.rule, "why": proposal.why}
-        document |= {"proposal": computed, "as_stated": is_stated}
-        lines.append(
-            f"{'ok  ' if outcome.is_proposal_stated else 'FAIL'} proposal: {proposal.ruling or proposal.rule}: {proposal.why}"
-        )
-        if reduction is not None:
-            share, counted = format(reduction.share, "f"), list(reduction.attestation_ids)
-            document["reduction"] = {"share": share, "attestation_ids": counted}
-            lines.append(
-                f"{'ok  ' if outcome.is_reduction_stated else 'FAIL'} slash: {len(counted)} attestations take {share} of it"
-            )
-    print_outcome("\n".join([*lines, verdict.code]), document, as_json=as_json)
-    sys.exit(0 if is_stated else FAILED)
+    answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -249,10 +153,17 @@ def verify_settlement(
     """Verify what another registry signed about a slash. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors.verification import cards as card_verification
 
-    with _readable_sources():
-        asked = card_verification.CardToVerify(source, keys, _moment(at))
+    timestamp = moment(at)
+    with readable_sources():
+        asked = card_verification.CardToVerify(source, keys, timestamp)
         verdict = card_verification.verify_settlement_source(asked)
-    _answer(verdict, card_verification.settlement_verdict_json(verdict), [verdict.code], as_json=as_json)
+    answer(
+        verdict,
+        card_verification.settlement_verdict_json(verdict),
+        [verdict.code],
+        at=timestamp,
+        as_json=as_json,
+    )
 
 
 @app.command(
@@ -285,13 +196,13 @@ def verify_attestations(
     from hansa.doors.verification import attestations as chains
 
     age = None if max_age is None else timedelta(seconds=max_age)
-    with _readable_sources():
+    with readable_sources():
         verdict = chains.verify_chain(chains.ChainToVerify(source, keys, exact, age, export))
     last = [
         *(f"warning {warning.code}: {warning.said}" for warning in verdict.warnings),
         f"{verdict.code}: {verdict.records} records, head {verdict.head_id}",
     ]
-    _answer(verdict, chains.chain_verdict_json(verdict), last, as_json=as_json)
+    answer(verdict, chains.chain_verdict_json(verdict), last, as_json=as_json)
 
 
 @app.command(
@@ -321,9 +232,9 @@ def verify_log(
     """Verify the log of a registry, or the proof of one leaf. Exit 0: valid; 1: invalid; 2: it cannot be read."""
     from hansa.doors.verification import log as log_verification
 
-    with _readable_sources():
+    with readable_sources():
         verdict = log_verification.verify_log(source, keys, old, witness or ())
-    _answer(verdict, log_verification.log_verdict_json(verdict), [verdict.code], as_json=as_json)
+    answer(verdict, log_verification.log_verdict_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -352,9 +263,9 @@ def verify_balance_proof(
     from hansa.doors.verification import attestations as balance_verification
     from hansa.doors.verification.cards import decision_json
 
-    with _readable_sources():
+    with readable_sources():
         verdict = balance_verification.verify_source(source, keys, balance)
-    _answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
+    answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
 
 
 @app.command(
@@ -362,6 +273,7 @@ def verify_balance_proof(
     epilog=examples(
         "hansa verify licence https://registry.example.org --root HASH",
         "hansa verify licence licence.json --list genesis-list.json --root HASH",
+        "hansa verify licence licence.json --list genesis-list.json --root HASH --at 2027-01-31T12:00:00Z",
     ),
 )
 def verify_licence(
@@ -372,36 +284,55 @@ def verify_licence(
         str | None,
         typer.Option(help="Hash of the trusted genesis certificate; by default FEDERATION_ROOT_HASH."),
     ] = None,
-    lists: Annotated[
+    issued: Annotated[
         list[str] | None, typer.Option("--list", help="List of an issuer: URL or file; may be repeated.")
     ] = None,
+    at: AsOf = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify a licence, its chain and the lists of its issuers. Exit 0: verified; 1: not; 2: it cannot be read."""
     from hansa.doors.verification import licences as licence_verification
 
-    request = licence_verification.LicenceToVerify(source, root, tuple(lists or ()))
-    with _readable_sources():
+    timestamp = moment(at)
+    request = licence_verification.LicenceToVerify(source, root, tuple(issued or ()), timestamp)
+    with readable_sources():
         verdict = licence_verification.verify_licence_source(request)
     document = licence_verification.licence_verdict_json(verdict)
-    _answer(verdict, document, [f"{verdict.code}: {verdict.reason}"], as_json=as_json)
+    answer(verdict, document, [f"{verdict.code}: {verdict.reason}"], at=timestamp, as_json=as_json)
 
 
-@app.command(
+app.command(
+    "verdict",
+    epilog=examples(
+        "hansa verify verdict bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)(verification_of_agents.verify_verdict)
+app.command(
+    "bundle",
+    epilog=examples(
+        "hansa verify bundle agent.bundle.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)(verification_of_agents.verify_bundle)
+app.command(
+    "achievement",
+    epilog=examples(
+        "hansa verify achievement statement.json --keys https://registry.example.org/.well-known/registry-jwks.json"
+    ),
+)(verification_of_agents.verify_achievement)
+app.command(
+    "agent-key",
+    epilog=examples(
+        "hansa verify agent-key https://registry.example.org/api/v1/agents/DID/key-statement --at 2027-01-31T12:00:00Z",
+        "hansa verify agent-key statement.json --kid KID --at 2027-01-31T12:00:00Z --keys https://registry.example.org/.well-known/registry-jwks.json",
+    ),
+)(verification_of_agents.verify_agent_key)
+app.command(
     "reputation",
-    epilog=examples("hansa verify reputation https://registry.example.org/api/v1/reputation/export"),
-)
-def verify_reputation(
-    source: Annotated[str, typer.Argument(help="Export of a registry: URL, or file of one whole export.")],
-    as_json: AsJson = False,
-) -> None:
-    """Recompute every score from exported events. Exit 0: all scores agree; 1: some differ; 2: the export cannot be read."""
-    from hansa.doors.verification import reputation as reputation_verification
-
-    with _readable_sources():
-        verdict = reputation_verification.verify_export(source)
-    print_outcome(verdict.text, verdict.members, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+    epilog=examples(
+        "hansa verify reputation https://registry.example.org/api/v1/reputation/export",
+        "hansa verify reputation export.json --at 2027-01-31",
+    ),
+)(verification_of_agents.verify_reputation)
 
 
 @app.command(
@@ -423,57 +354,14 @@ def verify_archive(
     from hansa.doors.commands.journal import pyarrow_required
     from hansa.doors.verification import archives
 
-    with _readable_sources(), pyarrow_required():
+    with readable_sources(), pyarrow_required():
         verdicts = archives.verify_archives(directory, keys, month)
-    lines = [
+    printed = [
         line
         for name, verdict in verdicts.items()
-        for line in (f"archive of {name}", *_lines(verdict.steps), f"{verdict.code}")
+        for line in (f"archive of {name}", *lines(verdict.steps), f"{verdict.code}")
     ]
     is_valid = bool(verdicts) and all(verdict.is_valid for verdict in verdicts.values())
     shown = {"valid": is_valid, "archives": archives.verdicts_json(verdicts)}
-    print_outcome("\n".join(lines) or f"no archive in {directory}", shown, as_json=as_json)
+    print_outcome("\n".join(printed) or f"no archive in {directory}", shown, as_json=as_json)
     sys.exit(0 if is_valid else FAILED)
-
-
-@contextmanager
-def _readable_sources() -> Iterator[None]:
-    """A document or keys that cannot be read are an error of usage."""
-    from hansa.doors.verification.cards import CannotRead
-
-    try:
-        yield
-    except CannotRead as failure:
-        fail(str(failure), USAGE_ERROR)
-
-
-class _Judged(Protocol):
-    """Members that every verdict has."""
-
-    @property
-    def steps(self) -> tuple["Step", ...]: ...
-
-    @property
-    def is_valid(self) -> bool: ...
-
-
-def _answer(verdict: _Judged, document: Any, last: Sequence[str], *, as_json: bool) -> NoReturn:
-    """Print each step and the closing lines, or the document, and exit with the outcome."""
-    print_outcome("\n".join([*_lines(verdict.steps), *last]), document, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
-
-
-def _lines(steps: Sequence["Step"]) -> list[str]:
-    return [f"{'ok  ' if step.holds else 'FAIL'} {step.name}: {step.said}" for step in steps]
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        timestamp = datetime.fromisoformat(text)
-    except ValueError:
-        timestamp = None
-    if timestamp is None or timestamp.tzinfo is None:
-        fail(f"--at {text!r} is invalid: expected a time such as 2026-01-31T12:00:00Z.", USAGE_ERROR)
-    return timestamp

@@ -7,6 +7,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -22,6 +23,7 @@ from hansa_verify import (
     read_issued_list,
     read_json,
     verify_licence,
+    verify_licence_as_of,
 )
 
 LICENCE = "/.well-known/federation-licence.json"
@@ -31,11 +33,12 @@ ROOT_VARIABLE = "FEDERATION_ROOT_HASH"
 
 
 class LicenceToVerify(msgspec.Struct, frozen=True):
-    """Source of the licence (an address or a file), the hash of the trusted genesis certificate, and further lists."""
+    """Source of the licence (an address or a file), the hash of the trusted genesis certificate, further lists, and the time to judge."""
 
     source: str
     root: str | None
     lists: tuple[str, ...] = ()
+    at: datetime | None = None
 
 
 def verify_licence_source(request: LicenceToVerify) -> LicenceVerdict:
@@ -50,7 +53,12 @@ def verify_licence_source(request: LicenceToVerify) -> LicenceVerdict:
     if is_address(request.source):
         lists += _lists_of_issuers([certificate, *chain])
     root = request.root or os.environ.get(ROOT_VARIABLE)
-    return verify_licence(certificate, chain, root_hash=root, lists=lists, declared_hash=document.get("hash"))
+    declared_hash = document.get("hash")
+    if request.at is None:
+        return verify_licence(certificate, chain, root_hash=root, lists=lists, declared_hash=declared_hash)
+    return verify_licence_as_of(
+        certificate, chain, request.at, root_hash=root, lists=lists, declared_hash=declared_hash
+    )
 
 
 def licence_verdict_json(verdict: LicenceVerdict) -> dict[str, Any]:
