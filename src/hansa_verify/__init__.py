@@ -1,6 +1,13 @@
 """Verify signatures of a registry offline: nothing here asks a server, a clock of ours or the registry's own code."""
 
 from .achievement import ACHIEVEMENT_KIND, ACHIEVEMENT_TYPE, verify_achievement
+from .agent_key import (
+    AGENT_KEYS_KIND,
+    AGENT_KEYS_MAX,
+    AGENT_KEYS_TYPE,
+    AgentKeyVerdict,
+    verify_agent_key,
+)
 from .attestations import ChainVerdict, Warned, read_export, read_record, verify_attestations
 from .balance_proof import verify_liabilities
 from .bundle import verify_bundle
@@ -53,6 +60,9 @@ from .stock_card import signed_stock_card, verify_stock_card
 __all__ = [
     "ACHIEVEMENT_KIND",
     "ACHIEVEMENT_TYPE",
+    "AGENT_KEYS_KIND",
+    "AGENT_KEYS_MAX",
+    "AGENT_KEYS_TYPE",
     "ARCHIVE_KIND",
     "ARCHIVE_TYPE",
     "CARD_PROFILE",
@@ -64,6 +74,7 @@ __all__ = [
     "RULES_VERSIONS",
     "SCORE_MAX",
     "WITNESS_KEY",
+    "AgentKeyVerdict",
     "ArchiveVerdict",
     "AuditorKey",
     "BadEntry",
@@ -124,6 +135,7 @@ __all__ = [
     "signed_stock_card",
     "states_reduction",
     "verify_achievement",
+    "verify_agent_key",
     "verify_archive",
     "verify_attestations",
     "verify_bundle",

@@ -1,6 +1,7 @@
 """Identity documents of a DID for other systems: DID documents and agent descriptions."""
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -8,7 +9,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from hansa.foundation.values.jwk import public_key_of
 from hansa.rooms import agents
-from tests.registry import card_of
+from hansa_verify import read_keys, verify_agent_key
+from tests.registry import TestRegistry, card_of
 
 API = "http://127.0.0.1:8000/api/v1"
 
@@ -271,3 +273,45 @@ async def test_a_card_of_the_old_form_is_described_too(registry):
     assert [(one["url"], one["version"]) for one in returned["interfaces"]] == [
         ("https://elder.example.org/a2a", "0.3.0")
     ]
+
+
+async def stated_keys(agent):
+    answer = await agent.registry.get(f"/agents/{agent.did}/key-statement")
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+async def test_the_registry_signs_which_key_an_agent_had_until_two_minutes_ago(registry: TestRegistry):
+    agent = await registry.agent()
+    kids = [
+        (await registry.get(f"/agents/{agent.did}/public-key")).json()["kid"],
+        (await rotate(agent))["public_key_jwk"]["kid"],
+    ]
+    assert json.loads(await stated_keys(agent))["keys"] == []
+    await registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE agents_key SET valid_from = valid_from - interval '1 hour', valid_until = valid_until - interval '1 hour'"
+            " WHERE agent_id = (SELECT id FROM agents_agent WHERE did = $1)",
+            agent.did,
+        )
+    )
+    text = await stated_keys(agent)
+    stated = json.loads(text)
+    keys = read_keys((await registry.http.get("/.well-known/registry-jwks.json")).json())
+    assert [one["number"] for one in stated["keys"]] == [2, 1]
+    assert stated["keys"][0]["valid_until"] is None
+    rotated_at = datetime.fromisoformat(stated["keys"][0]["valid_from"])
+    before = verify_agent_key(text, keys, rotated_at - timedelta(microseconds=1))
+    after = verify_agent_key(text, keys, rotated_at)
+    assert [one.held and one.held.kid for one in (before, after)] == kids
+    as_of = datetime.fromisoformat(stated["as_of"])
+    assert timedelta(minutes=2) <= datetime.now(UTC) - as_of + timedelta(seconds=5)
+    assert verify_agent_key(text, keys, as_of + timedelta(microseconds=1)).code == "unverified"
+    await act(agent, agents.revoke, by="administrator")
+    again = await stated_keys(agent)
+    assert verify_agent_key(again, keys, rotated_at).is_valid
+
+
+async def test_no_statement_is_made_for_an_unknown_agent(registry: TestRegistry):
+    answer = await registry.get("/agents/did:hansa:hansa.local:none/key-statement")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "RESOURCE_NOT_FOUND")

@@ -2,7 +2,7 @@
 
 import sys
 from contextlib import suppress
-from datetime import UTC, date
+from datetime import UTC, date, datetime, time
 from typing import Annotated
 
 import typer
@@ -135,17 +135,20 @@ def verify_reputation(
     """Recompute every score from exported events. Exit 0: all scores agree; 1: some differ, or none are stated for the day; 2: the export cannot be read."""
     from hansa.doors.verification import reputation as reputation_verification
 
-    day = None if at is None else _day(at)
+    midnight = None if at is None else _midnight(at)
     with readable_sources():
-        verdict = reputation_verification.verify_export(source, day, stated)
-    print_outcome(verdict.text, verdict.members, as_json=as_json)
-    sys.exit(0 if verdict.is_valid else FAILED)
+        verdict = reputation_verification.verify_export(source, midnight and midnight.date(), stated)
+    is_valid = verdict.is_valid
+    text = "\n".join([verdict.text, *said_of_then(verdict.code, midnight, is_valid=is_valid)])
+    members = verdict.members | members_of_then(verdict.code, midnight, is_valid=is_valid)
+    print_outcome(text, members, as_json=as_json)
+    sys.exit(0 if is_valid else FAILED)
 
 
-def _day(at: str) -> date:
-    """The UTC day of a date or a time."""
+def _midnight(at: str) -> datetime:
+    """The begin of the UTC day of a date or a time: its scores follow from the events before it."""
     with suppress(ValueError):
-        return date.fromisoformat(at)
+        return datetime.combine(date.fromisoformat(at), time(), UTC)
     timestamp = moment(at)
     assert timestamp is not None
-    return timestamp.astimezone(UTC).date()
+    return datetime.combine(timestamp.astimezone(UTC).date(), time(), UTC)

@@ -18,6 +18,7 @@ import msgspec
 
 from hansa_verify import (
     RULES_VERSIONS,
+    AgentKeyVerdict,
     Decision,
     NotAKey,
     NotCanonical,
@@ -33,6 +34,7 @@ from hansa_verify import (
     reduction_of,
     states_reduction,
     verify_achievement,
+    verify_agent_key,
     verify_bundle,
     verify_card,
     verify_document,
@@ -116,6 +118,12 @@ def verify_achievement_source(request: CardToVerify) -> Verdict:
     return verify_achievement(read_source(request.card), _keys_for(request), at=request.at)
 
 
+def verify_agent_key_source(request: CardToVerify, at: datetime | None, kid: str | None) -> AgentKeyVerdict:
+    """Return the verdict on the key that an agent had at a time, by a statement of its keys. Raises: CannotRead."""
+    text = read_source(request.card)
+    return verify_agent_key(text, _keys_for(request), at, kid=kid)
+
+
 def verify_settlement_source(request: CardToVerify) -> SettlementVerdict:
     """Return the verdict on a registry's signed messages about a slash across registries. Raises: CannotRead."""
     text = read_source(request.card)
@@ -145,6 +153,22 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "kid": verdict.kid,
         "signed_at": verdict.signed_at.isoformat() if verdict.signed_at else None,
         "steps": steps_json(verdict.steps),
+    }
+
+
+def agent_key_verdict_json(verdict: AgentKeyVerdict) -> dict[str, Any]:
+    """The verdict on a key of an agent for a program."""
+    held, document = verdict.held, verdict.card
+    return {
+        **verdict_json(verdict),
+        "did": document and document["did"],
+        "key": held
+        and {
+            "number": held.number,
+            "kid": held.kid,
+            "valid_from": held.valid_from.isoformat(),
+            "valid_until": held.valid_until and held.valid_until.isoformat(),
+        },
     }
 
 

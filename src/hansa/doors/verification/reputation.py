@@ -5,13 +5,12 @@
 """
 
 import json
-from datetime import UTC, date, datetime, time
+from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 
-from hansa.doors.commands.verdicts import members_of_then, said_of_then
 from hansa.doors.verification.cards import CannotRead, read_source
 from hansa_verify import (
     FORMULA,
@@ -28,13 +27,12 @@ from hansa_verify import (
 class ReputationVerdict(msgspec.Struct, frozen=True):
     """The scores of an epoch as computed here, and those that the registry states.
 
-    `unknown` says why there are no scores to compare with; `at` is the day that was asked for.
+    `unknown` says why there are no scores to compare with.
     """
 
     epoch: str | None
     scores: dict[str, Score]
     stated: dict[str, int]
-    at: date | None = None
     unknown: str | None = None
 
     @property
@@ -65,7 +63,7 @@ class ReputationVerdict(msgspec.Struct, frozen=True):
             for agent, score in sorted(self.scores.items())
         ]
         last = self.unknown or f"{len(differing)} of {len(self.scores)} scores differ"
-        return "\n".join([*lines, last, *said_of_then(self.code, _begin(self.at), is_valid=self.is_valid)])
+        return "\n".join([*lines, last])
 
     @property
     def members(self) -> dict[str, Any]:
@@ -75,8 +73,7 @@ class ReputationVerdict(msgspec.Struct, frozen=True):
             for agent, score in sorted(self.scores.items())
         }
         members = {"valid": self.is_valid, "epoch": self.epoch, "scores": scores, "differing": self.differing}
-        then = members_of_then(self.code, _begin(self.at), is_valid=self.is_valid)
-        return members | then | ({} if self.unknown is None else {"reason": self.unknown})
+        return members | ({} if self.unknown is None else {"reason": self.unknown})
 
     def _computed(self, agent: str) -> int:
         return self.scores[agent].score if agent in self.scores else 0
@@ -89,14 +86,14 @@ def verify_export(source: str, at: date | None = None, stated: str | None = None
     declared = export if stated is None else _whole(stated)
     day = at or (date.fromisoformat(declared.epoch) if stated and declared.epoch else epoch)
     if day is None:
-        return ReputationVerdict(None, {}, declared.scores, at)
+        return ReputationVerdict(None, {}, declared.scores)
     unknown = None
     if epoch is None or day > epoch:
         unknown = f"the export has the events before {export.epoch}, not all before {day}"
     elif declared.epoch != day.isoformat():
         unknown = f"the scores of {day} are not stated: an export of that day is required (--stated)"
     scores = scores_of(export.signals, day)
-    return ReputationVerdict(day.isoformat(), scores, declared.scores, at, unknown)
+    return ReputationVerdict(day.isoformat(), scores, declared.scores, unknown)
 
 
 class _Export(msgspec.Struct, frozen=True):
@@ -132,11 +129,6 @@ def _whole(source: str) -> _Export:
     except (NotASignal, TypeError, ValueError) as error:
         raise CannotRead(f"{source} holds no export: {error}.") from None
     return _Export(epoch, signals, declared)
-
-
-def _begin(day: date | None) -> datetime | None:
-    """The moment at which a UTC day begins: its scores follow from the events before it."""
-    return None if day is None else datetime.combine(day, time(), UTC)
 
 
 def _page(source: str) -> dict[str, Any]:

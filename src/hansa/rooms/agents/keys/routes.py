@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import JSONResponse, Response
 
-from hansa.foundation.plumbing.process.runtime import Db
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import CurrentAgent, Public
 from hansa.foundation.plumbing.web.entity_tags import IfVersion, PreconditionFailed
@@ -12,12 +13,14 @@ from hansa.foundation.plumbing.web.limits import Limit, admit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests, Unauthorized
 from hansa.foundation.values.paging import Page, Pagination
+from hansa.rooms import federation
 from hansa.rooms.agents.credentials import own_or_new_key
 from hansa.rooms.agents.errors import AgentRevoked, AgentSuspended, AgentUnknown
 
 from .held_key import KeyHeldBefore
 from .reading import keys_of, public_key_of, rotate_key
-from .schemas import HeldKeyOut, PublicKey, RotateKeyIn, RotateKeyOut
+from .schemas import HeldKeyOut, KeyStatement, PublicKey, RotateKeyIn, RotateKeyOut
+from .statements import settled_keys, statement_of
 
 # Every key stays on record for ever, and in the DID document.
 ROTATIONS = Limit("rotate-key", 20, seconds=3600)
@@ -84,3 +87,16 @@ async def read_keys(
         items=[HeldKeyOut.of(did, key) for key in keys],
         pagination=Pagination.of(total=total, limit=limit, offset=offset),
     )
+
+
+@router.get(
+    "/agents/{did}/key-statement",
+    response_model=KeyStatement,
+    dependencies=[Depends(within_read_limit)],
+    responses=problems(AgentUnknown, federation.KeyDoesNotOpen, Invalid, TooManyRequests),
+)
+async def read_key_statement(did: Did, db: Db, config: Config, _: Public, *, request: Request) -> Response:
+    """The keys of an agent as of about two minutes ago, signed by the registry, to prove which one it had at a time."""
+    as_of, keys = await db.read_replicated(lambda tx: settled_keys(tx, did))
+    signing = await federation.SIGNATORY.of(runtime_of(request)).present_key()
+    return JSONResponse(statement_of(did, as_of, keys, signing, config.ledger_id))

@@ -63,6 +63,28 @@ class HeldKeyOut(LazyModel):
         )
 
 
+class StatedKey(LazyModel):
+    """A key in a statement: `valid_until` is null while it is the present one."""
+
+    number: int
+    public_key_jwk: dict[str, str]
+    valid_from: datetime
+    valid_until: datetime | None
+
+
+class KeyStatement(LazyModel):
+    """Statement `agent.keys.v1` of the keys of an agent, newest first: `hansa verify agent-key` verifies it offline."""
+
+    kind: Literal["agent.keys.v1"]
+    registry: str
+    did: str
+    as_of: datetime = Field(description="The statement proves nothing about a later time.")
+    keys: list[StatedKey] = Field(description="The newest keys, at most 1000.")
+    signatures: list[dict[str, str]] = Field(
+        description="Detached JWS by the registry key, over the canonical JSON."
+    )
+
+
 class RotateKeyIn(LazyModel):
     """The next key, or an empty object for a new pair."""
 

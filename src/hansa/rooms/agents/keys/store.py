@@ -1,6 +1,7 @@
 """The SQL of agents' keys. A rotation holds the agent's row, so keys follow each other without a gap or an overlap."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from hansa.foundation.plumbing.storage.database import Tx
 
@@ -15,6 +16,15 @@ _HISTORY = """
 SELECT number, public_key, valid_from, least(valid_until, a.revoked_at) AS valid_until
 FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id WHERE a.did = $1
 ORDER BY number DESC LIMIT $2 OFFSET $3
+"""
+
+_SETTLED_AT = "SELECT date_trunc('minute', clock_timestamp() - $2::interval) FROM agents_agent WHERE did = $1"
+
+_HISTORY_AS_OF = """
+SELECT number, public_key, valid_from, CASE WHEN ends_at <= $2 THEN ends_at END AS valid_until
+FROM agents_agent a JOIN agents_key k ON k.agent_id = a.id
+CROSS JOIN LATERAL (SELECT least(k.valid_until, a.revoked_at)) AS ended (ends_at)
+WHERE a.did = $1 AND k.valid_from <= $2 ORDER BY number DESC LIMIT $3
 """
 
 _HISTORIES = """
@@ -48,6 +58,17 @@ async def present_key(tx: Tx, did: str) -> bytes | None:
 async def history(tx: Tx, did: str, *, limit: int, offset: int) -> list[HeldKey]:
     """A page of an agent's keys, the newest first; a revoked agent's last one ends with it."""
     return [HeldKey(**row) for row in await tx.fetch(_HISTORY, did, limit, offset)]
+
+
+async def settled_at(tx: Tx, did: str, after: timedelta) -> datetime | None:
+    """The minute that ended so long ago; None for an unknown DID."""
+    as_of: datetime | None = await tx.fetchval(_SETTLED_AT, did, after)
+    return as_of
+
+
+async def history_as_of(tx: Tx, did: str, as_of: datetime, limit: int) -> list[HeldKey]:
+    """The newest keys of an agent as they were at a time, the newest first."""
+    return [HeldKey(**row) for row in await tx.fetch(_HISTORY_AS_OF, did, as_of, limit)]
 
 
 async def histories(tx: Tx, dids: Sequence[str], limit: int) -> dict[str, list[HeldKey]]:
