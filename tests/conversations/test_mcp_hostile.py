@@ -2,6 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hansa.doors.mcp.exchange import CALLS, MONEY_CALLS
 from hansa.foundation.plumbing.keys.tokens import TokenKind
 from hansa.foundation.plumbing.web.limits import LeasedLimit
 from hansa.rooms import auditor
+from hansa_verify import read_certificate
 from tests.connections import connect
 from tests.conversations.mcp_client import McpClient
 from tests.conversations.test_buying import Service, service
@@ -147,3 +149,10 @@ async def test_a_good_licence_is_verified_by_the_lists_that_are_stored_here(gene
     assert await verdicts(tools, "licence", held["hash"], held) == GOOD
     changed = held | {"hash": held["hash"][::-1]}
     assert (await tools.done("verify", kind="licence", subject=changed))["valid"] is False
+    issued_at = read_certificate(held["certificate"]).payload["iat"]
+    for seconds, code, then in ((-1, "not_yet_valid", "not valid"), (0, "verified", "valid")):
+        at = datetime.fromtimestamp(issued_at + seconds, UTC).isoformat()
+        verdict = await tools.done("verify", kind="licence", subject=held["hash"], at=at)
+        assert (verdict["code"], verdict["then"], verdict["at"]) == (code, then, at)
+    refused = await tools.refused("verify", kind="log", subject="0", at=at)
+    assert refused["code"] == "SUBJECT_MALFORMED"

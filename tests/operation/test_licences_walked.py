@@ -60,8 +60,9 @@ async def test_a_network_is_founded_extended_and_verified_as_the_guide_describes
         text for text, block in zip(shown, pages["frame"], strict=True) if "licence install" in block
     ]
     assert installed.split()[-1] == "active"
-    assert "frame.example north: revoked, plan operator-free" in shown[-2]
-    assert "verified" in shown[-1]
+    assert "frame.example north: revoked, plan operator-free" in shown[-3]
+    assert "verified: " in shown[-2]
+    assert shown[-1].splitlines()[-1].startswith("valid at ")
 
 
 def hash_in(text: str) -> str:

@@ -71,18 +71,16 @@ def answer(
 
 def said_of_then(code: str, at: datetime | None, *, is_valid: bool) -> list[str]:
     """The last line of a verdict as of a time."""
-    return [] if at is None else [f"{_then(code, is_valid)} at {at.isoformat()}"]
+    return (
+        [f"{then['then']} at {then['at']}"] if (then := members_of_then(code, at, is_valid=is_valid)) else []
+    )
 
 
 def members_of_then(code: str, at: datetime | None, *, is_valid: bool) -> dict[str, Any]:
     """The members that a verdict as of a time has for a program."""
-    return {} if at is None else {"at": at.isoformat(), "then": _then(code, is_valid)}
+    from hansa.doors.verification.cards import then_of
 
-
-def _then(code: str, is_valid: bool) -> str:
-    if is_valid:
-        return "valid"
-    return "unverified" if code == "unverified" else "not valid"
+    return {} if at is None else {"at": at.isoformat(), "then": then_of(code, is_valid=is_valid)}
 
 
 def lines(steps: Sequence["Step"]) -> list[str]:

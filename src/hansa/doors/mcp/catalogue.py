@@ -1,10 +1,11 @@
 """Public tools that read more than one route: an agent with its bond, and the verdict on a signed document."""
 
 import json
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from hansa.doors.verification.cards import decision_json
+from hansa.doors.verification.cards import decision_json, then_of
 from hansa.doors.verification.log import judge_inclusion, log_verdict_json
 from hansa.foundation.plumbing.web.in_process import InnerAnswer, InnerCall
 from hansa.foundation.values.errors import Invalid
@@ -61,8 +62,16 @@ async def read_agent(exchange: Exchange, given: inputs.ReadAgent) -> Shaped:
 
 async def verify(exchange: Exchange, given: inputs.Verify) -> Shaped:
     """The verdict on a document of this registry. Raises: SubjectMalformed."""
+    document = _document_in(given.subject)
     try:
-        verdict = await _VERDICTS[given.kind](exchange, _document_in(given.subject), given.subject)
+        if given.at is None:
+            verdict = await _VERDICTS[given.kind](exchange, document, given.subject)
+        elif given.kind in _AS_OF:
+            verdict = await _AS_OF[given.kind](exchange, document, given.subject, given.at)
+            then = then_of(verdict["code"], is_valid=verdict["valid"])
+            verdict |= {"at": given.at.isoformat(), "then": then}
+        else:
+            raise SubjectMalformed("at is for a card or a licence.")
     except _RouteRefused as refused:
         return of_answer(refused.answer)
     except (NotCanonical, NotAKey) as error:
@@ -70,14 +79,18 @@ async def verify(exchange: Exchange, given: inputs.Verify) -> Shaped:
     return shaped({"kind": given.kind, **verdict}, ("/steps/*/said", "/reason"))
 
 
-async def _card(exchange: Exchange, document: Any, subject: Any) -> dict[str, Any]:
+async def _card(
+    exchange: Exchange, document: Any, subject: Any, at: datetime | None = None
+) -> dict[str, Any]:
     if document is None:
         document = await _read(exchange, f"/api/v1/agents/{_part(subject)}/card-export")
     keys = read_keys(await _read(exchange, REGISTRY_KEYS))
-    return decision_json(verify_card(json.dumps(document), keys))
+    return decision_json(verify_card(json.dumps(document), keys, at=at))
 
 
-async def _licence(exchange: Exchange, document: Any, subject: Any) -> dict[str, Any]:
+async def _licence(
+    exchange: Exchange, document: Any, subject: Any, at: datetime | None = None
+) -> dict[str, Any]:
     if document is None:
         found = await _read(exchange, f"/api/v1/public/federation/licences/{_part(subject)}")
         document = {"certificate": found.get("certificate"), "chain": found.get("chain") or []}
@@ -87,7 +100,7 @@ async def _licence(exchange: Exchange, document: Any, subject: Any) -> dict[str,
     runtime = exchange.runtime
     verdict = await runtime.database.query(
         lambda tx: federation.verify_stated_licence(
-            tx, runtime.settings, document.get("certificate"), chain, document.get("hash")
+            tx, runtime.settings, document.get("certificate"), chain, document.get("hash"), at=at
         )
     )
     return {**decision_json(verdict), "reason": verdict.reason}
@@ -117,6 +130,8 @@ async def _contract(exchange: Exchange, document: Any, subject: Any) -> dict[str
     keys = read_keys(await _read(exchange, REGISTRY_KEYS))
     return decision_json(verify_contract_proof(json.dumps(document), json.dumps(card), keys))
 
+
+_AS_OF = {"card": _card, "licence": _licence}
 
 _VERDICTS = {
     "card": _card,

@@ -7,12 +7,13 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, ConfigDict, Field, model_validator
 
 from hansa.foundation.plumbing.web.idempotency import KEY_PATTERN
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.lazy_model import LazyModel
 from hansa.foundation.values.money import PositiveAmount
+from hansa.foundation.values.timestamps import ISO_ONLY
 from hansa.rooms import commerce, support
 
 REQUEST_ID_MAX = 64
@@ -91,6 +92,10 @@ class Verify(Arguments):
     kind: Literal["card", "licence", "attestation", "log", "contract"]
     subject: Annotated[str, Field(min_length=1, max_length=200_000)] | dict[str, Any] = Field(
         description="Its id at this registry, or the document itself. Nothing is fetched from elsewhere."
+    )
+    at: Annotated[AwareDatetime, ISO_ONLY] | None = Field(
+        default=None,
+        description="Time to judge a card or a licence as of; by default now. Other kinds have none.",
     )
 
 

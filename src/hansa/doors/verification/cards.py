@@ -140,6 +140,13 @@ def decision_json(verdict: Decision) -> dict[str, Any]:
     return {"valid": verdict.is_valid, "code": verdict.code, "steps": steps_json(verdict.steps)}
 
 
+def then_of(code: str, *, is_valid: bool) -> str:
+    """The outcome of any verdict as of a time: `valid`, `not valid`, or `unverified` where the documents do not tell."""
+    if is_valid:
+        return "valid"
+    return "unverified" if code == "unverified" else "not valid"
+
+
 def settlement_verdict_json(verdict: SettlementVerdict) -> dict[str, Any]:
     """Return the verdict and the members of the verified messages, for a program."""
     return {**decision_json(verdict), "messages": [dict(message) for message in verdict.messages]}

@@ -49,6 +49,7 @@ ROOM = Room(
             "genesis_grants_per_address",
             "genesis_grants_per_hour",
             "issuer",
+            "ledger_id",
             "settlement_currency",
             "trust_domain",
             "uses_workload_api",

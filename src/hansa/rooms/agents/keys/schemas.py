@@ -76,12 +76,13 @@ class KeyStatement(LazyModel):
     """Statement `agent.keys.v1` of the keys of an agent, newest first: `hansa verify agent-key` verifies it offline."""
 
     kind: Literal["agent.keys.v1"]
-    registry: str
+    registry: str = Field(examples=["hansa.local"])
     did: str
     as_of: datetime = Field(description="The statement proves nothing about a later time.")
     keys: list[StatedKey] = Field(description="The newest keys, at most 1000.")
     signatures: list[dict[str, str]] = Field(
-        description="Detached JWS by the registry key, over the canonical JSON."
+        description="Detached JWS by the registry key, over the canonical JSON.",
+        examples=[[{"protected": "eyJhbGciOiJFZERTQSJ9", "signature": "c2lnbmF0dXJl"}]],
     )
 
 

@@ -26,6 +26,7 @@ from hansa_verify import (
     read_certificate,
     read_issued_list,
     verify_licence,
+    verify_licence_as_of,
 )
 from hansa_verify.licence import key_thumbprint
 
@@ -66,11 +67,27 @@ async def verify_issued_licence(
 
 
 async def verify_stated_licence(
-    tx: Tx, settings: Settings, certificate: object, chain: Sequence[object], declared_hash: object = None
+    tx: Tx,
+    settings: Settings,
+    certificate: object,
+    chain: Sequence[object],
+    declared_hash: object = None,
+    *,
+    at: datetime | None = None,
 ) -> LicenceVerdict:
-    """The verdict on a certificate that somebody states with its chain, and with its hash or None."""
-    now = await clock.now(tx)
-    return await _judged(tx, settings, certificate, chain, now, declared_hash=declared_hash)
+    """The verdict on a certificate that somebody states with its chain, and with its hash or None; now, or as of `at`."""
+    if at is None:
+        now = await clock.now(tx)
+        return await _judged(tx, settings, certificate, chain, now, declared_hash=declared_hash)
+    return verify_licence_as_of(
+        certificate,
+        chain,
+        at,
+        root_hash=await trusted_root(tx, settings),
+        lists=await _known_lists(tx, certificate, chain),
+        list_max_age=timedelta(days=settings.licence_list_max_age),
+        declared_hash=declared_hash,
+    )
 
 
 async def _verified(tx: Tx, settings: Settings, certificate: str, chain: Sequence[str]) -> VerifiedLicence:
@@ -88,18 +105,23 @@ async def _judged(
     *,
     declared_hash: object = None,
 ) -> LicenceVerdict:
-    texts = [one for one in (certificate, *chain) if isinstance(one, str)]
-    stored = await verdicts_store.lists(tx, domains_of(texts))
-    own_list = (await store.list_state(tx)).list
     return verify_licence(
         certificate,
         list(chain),
         root_hash=await trusted_root(tx, settings),
-        lists=[*stored, *([own_list] if own_list else [])],
+        lists=await _known_lists(tx, certificate, chain),
         at=now,
         list_max_age=timedelta(days=settings.licence_list_max_age),
         declared_hash=declared_hash,
     )
+
+
+async def _known_lists(tx: Tx, certificate: object, chain: Sequence[object]) -> list[str]:
+    """The lists of the issuers of these certificates that are stored, and the own one."""
+    texts = [one for one in (certificate, *chain) if isinstance(one, str)]
+    stored = await verdicts_store.lists(tx, domains_of(texts))
+    own_list = (await store.list_state(tx)).list
+    return [*stored, *([own_list] if own_list else [])]
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):
