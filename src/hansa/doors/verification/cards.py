@@ -141,7 +141,7 @@ def decision_json(verdict: Decision) -> dict[str, Any]:
 
 
 def then_of(code: str, *, is_valid: bool) -> str:
-    """The outcome of any verdict as of a time: `valid`, `not valid`, or `unverified` where the documents do not tell."""
+    """The outcome of any verdict as of a time: `valid`, `not valid`, or `unverified` where the documents do not decide it."""
     if is_valid:
         return "valid"
     return "unverified" if code == "unverified" else "not valid"
