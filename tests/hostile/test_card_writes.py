@@ -38,6 +38,8 @@ GRABBED: dict[str, Any] = {
     "is_verified": True,
     "is_admin": True,
 }
+SHOWN = {"flare"}
+"""Words that the registry adds when a card is read."""
 PLATFORMS_WORDS: dict[str, Any] = {
     name: {"mark": "Sovereign", "source_registry": "peer", "status": "active"}
     for name in (
@@ -104,13 +106,14 @@ async def test_the_platforms_words_in_a_document_are_never_taken_from_its_owner(
         capabilities={"streaming": False, "extensions": FORGED},
     )
     written = await put(developer, agent.did, {"card_data": forged})
-    assert not PLATFORMS_WORDS.keys() & written["card_data"].keys()
+    assert not (PLATFORMS_WORDS.keys() - SHOWN) & written["card_data"].keys()
+    assert written["card_data"]["flare"]["mark"] is None
     assert "extensions" not in written["card_data"]
     assert "extensions" not in written["card_data"]["capabilities"]
     made = await registry.post(
         "/agent-cards/", json={"card_data": {**forged, "name": "Made"}}, headers=developer.headers
     )
-    assert not PLATFORMS_WORDS.keys() & made.json()["card_data"].keys()
+    assert not (PLATFORMS_WORDS.keys() - SHOWN) & made.json()["card_data"].keys()
     said = '{"flare": {"mark": "Proven"}, "federation_metadata": {"source_registry": "us"}}'
     await registry.database.transaction(
         lambda tx: tx.execute(
@@ -121,7 +124,7 @@ async def test_the_platforms_words_in_a_document_are_never_taken_from_its_owner(
     )
     for document in (forged, card_of("Plain"), card_of("Null", flare=None, federation_metadata=None)):
         written = await put(developer, agent.did, {"card_data": document})
-        assert written["card_data"]["flare"] == {"mark": "Proven"}
+        assert written["card_data"]["flare"]["mark"] is None
         assert written["card_data"]["federation_metadata"] == {"source_registry": "us"}
 
 

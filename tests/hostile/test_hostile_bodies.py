@@ -123,7 +123,12 @@ async def credentials(stage: Stage) -> Credentials:
 
 @pytest.fixture
 def taking_bodies(tmp_path) -> list[Entrance]:
-    found = [entrance for entrance in entrances(empty_app(tmp_path)) if entrance.context.body_field]
+    found = [
+        entrance
+        for entrance in entrances(empty_app(tmp_path))
+        # A phone has its own cookie, which comes before the body; test_phones.py sends bodies with one.
+        if entrance.context.body_field and not entrance.callers[0].startswith("a phone")
+    ]
     assert found
     return found
 

@@ -60,6 +60,8 @@ Tried = defaultdict[tuple[Any, ...], Counter[str]]
 # A bound on what hangs, on a machine with much else to do.
 ANSWER_SECONDS = 60
 
+# A 503 is the specified answer to every request.
+NEVER_SERVED = {"POST /api/v1/agora/passport/inbound"}
 # Requests that fit the description and are still refused: by the state of the registry, by rules between members,
 # by words that a pattern does not know. Nothing else may refuse a request of the described form.
 REFUSED_BY_STATE = ["2xx", "400", "401", "402", "403", "404", "409", "429"]
@@ -205,7 +207,10 @@ def asked_again(cases: Mapping[str, schemathesis.Case[Any]], credential: Mapping
             case.headers = {name: value for name, value in case.headers.items() if name != "Authorization"}
             answer = case.call(session=session, headers=dict(credential), timeout=ANSWER_SECONDS)
             try:
-                case.validate_response(answer, checks=DECLARED)
+                checks = [
+                    one for one in DECLARED if one is not not_a_server_error or label not in NEVER_SERVED
+                ]
+                case.validate_response(answer, checks=checks)
             except FailureGroup as found:
                 failures += [f"{label}: {failure}\n{answer.content!r}" for failure in found.exceptions]
     return failures
@@ -266,6 +271,13 @@ def fuzzed(
                 {
                     **one_of(REFUSED_BY_RULES.keys() - set(left_out)),
                     "checks": {"positive_data_acceptance": {"enabled": False}},
+                },
+                {
+                    **one_of(NEVER_SERVED),
+                    "checks": {
+                        "positive_data_acceptance": {"enabled": False},
+                        "not_a_server_error": {"enabled": False},
+                    },
                 },
             ],
         }

@@ -52,6 +52,7 @@ OPEN_TO_SUSPENDED = {
     "POST /api/v1/support/tickets/{ticket_id}/close": "appeals to the support",
     "POST /api/v1/support/tickets/{ticket_id}/messages": "appeals to the support",
     "POST /api/v1/support/tickets/{ticket_id}/reopen": "appeals to the support",
+    "POST /api/v1/agent-builder/generate": "stores nothing",
     "POST /api/v1/ws/ticket": "opens a feed to read",
     "POST /confirm": "proves the password for another form",
     "POST /mcp": "lists tools; for a suspended person only public ones act, by the conversations of the tools",

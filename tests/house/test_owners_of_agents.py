@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "hansa"
 # The judgement of a right itself: in memory, in the database, and for cards.
 JUDGED = {
     "foundation/values/rights.py": 1,
-    "rooms/agents/sql/rights.sql": 3,
+    "rooms/agents/sql/rights.sql": 4,
     "rooms/agents/collective/moving.py": 1,  # an agent that moves is its owner's
     "rooms/catalogue/card_rights.py": 1,
 }
