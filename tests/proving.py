@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from py_ecc import optimized_bn128 as bn
+from hansa.rooms.proofs.groth16 import bn
 
 GROUP_ORDER = bn.curve_order
 FIELD_ORDER = bn.field_modulus

@@ -253,7 +253,17 @@ LOG_PROOFS = """async vectors => {
 }"""
 
 
-SCRIPTS = {"certificate": LICENCES, "export": CHAINS, "proof": LOG_PROOFS}
+STATEMENTS = """async vectors => {
+  const { verifyAchievement } = await import("/static/verify_achievement.js");
+  const { readKeys } = await import("/static/verify_card.js");
+  const { momentOf } = await import("/static/verdict.js");
+  const codes = [];
+  for (const { statement, keys, at } of vectors) {
+    codes.push((await verifyAchievement(statement, readKeys(keys), { at: momentOf(at) })).code);
+  }
+  return codes;
+}"""
+SCRIPTS = {"certificate": LICENCES, "export": CHAINS, "proof": LOG_PROOFS, "statement": STATEMENTS}
 """The script for documents with a member of this name."""
 
 

@@ -16,6 +16,7 @@ KEPT = {
     "auditor: notice of a breach": "a message to the administrators of the treasury",
     "auditor: keys of a peer": "the keys under which a log counts",
     "card pull": "the next visit of a card",
+    "exchange: stock card": "the closes of a day in the registry card",
     "commerce: acceptances of contracts at other registries": "units of a payer that are held",
     "commerce: contract deadlines": "the end of a hold",
     "commerce: contracts of revoked agents": "the end of holds",

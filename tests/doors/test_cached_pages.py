@@ -33,6 +33,7 @@ CHANGES = {
     "score": SCORED,
     "record": "INSERT INTO reputation_record (agent_did, jobs_verified, volume) VALUES ($1, 7, 100)",
     "grades": "INSERT INTO reputation_grade VALUES ($1, '2026-01-02', 'high', 512)",
+    "achievements": "INSERT INTO achievements_earned VALUES ($1, 'first_bond', now(), 1)",
     "contracts": CONTRACTED,
 }
 
@@ -213,6 +214,7 @@ async def test_other_requests_go_on_while_a_page_is_rendered(registry: TestRegis
         "contracts": [],
         "versions": [],
         "others": [],
+        "achievements": None,
     }
     counting = asyncio.create_task(count_turns())
     page = await pages.kept.render(request, states, "agent.html", **content)

@@ -58,7 +58,7 @@ async def test_the_doctor_finds_a_sound_registry_sound(running: RegistryProcess)
     subjects = {one["subject"] for one in json.loads(ended.output)["findings"]}
     assert subjects == {
         *("version", "settings", "process", "readiness", "database", "durability", "schema", "queue"),
-        *("audit", "backup", "disk", "permissions", "clock", "federation", "grants"),
+        *("audit", "backup", "disk", "permissions", "clock", "federation", "grants", "attacks"),
     }
     assert json.loads(ended.output)["sound"] is True
 

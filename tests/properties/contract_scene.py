@@ -27,7 +27,7 @@ from hansa.rooms.commerce.contracts.work import (
 from hansa.rooms.commerce.disputes import SLASH_BOND
 from hansa.rooms.commerce.disputes.deciding import Ordered, open_voting, rule
 from hansa.rooms.commerce.disputes.deciding import meet_deadline as meet_deadline_of_dispute
-from hansa.rooms.commerce.disputes.dispute import Complaint, Decision, Piece, Ruling
+from hansa.rooms.commerce.disputes.dispute import Complaint, Decision, Given, Piece, Ruling
 from hansa.rooms.commerce.disputes.filing import add_evidence, file
 from hansa.rooms.commerce.payments.settle import SettleOrder, settle
 from hansa.rooms.commerce.payments.settlement_worker import settle_token
@@ -88,7 +88,7 @@ class Scene:
         return await file(tx, complaint, self.settings)
 
     async def _evidence(self, tx: Tx) -> Any:
-        return await add_evidence(tx, self.bob, self.dispute_id, Piece(SHA256))
+        return await add_evidence(tx, self.bob, self.dispute_id, Given(Piece(SHA256)))
 
     async def _open_voting(self, tx: Tx) -> Any:
         return await open_voting(tx, self.administrator, self.dispute_id)

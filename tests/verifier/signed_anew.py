@@ -334,10 +334,16 @@ def achievement() -> Resigned:
     """The statement of an achievement; its members are the registry's to state, but its kind and their types."""
     return Resigned(
         written(STATEMENT),
-        lambda changed: {"document": signed_statement(changed)},
+        lambda changed: {
+            "statement": signed_statement(changed),
+            "keys": json.dumps(KEYS_OF_STATEMENTS),
+            "at": AT_OF_STATEMENTS,
+        },
         lambda vector: (
             verify_achievement(
-                vector["document"], read_keys(KEYS_OF_STATEMENTS), at=datetime.fromisoformat(AT_OF_STATEMENTS)
+                vector["statement"],
+                read_keys(KEYS_OF_STATEMENTS),
+                at=datetime.fromisoformat(AT_OF_STATEMENTS),
             ).code
         ),
         (ORDER, r"value (registry|did|code|event_seq|dashed)"),

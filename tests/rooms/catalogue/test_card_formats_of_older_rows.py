@@ -27,4 +27,4 @@ async def test_a_stub_is_shown_as_it_is(registry: TestRegistry):
     headers = {"Bootstrap-Token": await owner.bootstrap_token(), **registry.elsewhere()}
     made = (await registry.post("/onboard/create_agent", json=body, headers=headers)).json()
     document = (await registry.get(f"/agent-cards/{made['agent_did']}")).json()["card_data"]
-    assert set(document) == {"name", "humanReadableId"}
+    assert set(document) == {"name", "humanReadableId", "flare"}

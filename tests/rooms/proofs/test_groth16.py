@@ -5,11 +5,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from py_ecc import optimized_bn128 as bn
 
 from hansa.foundation.values.errors import Invalid
 from hansa.rooms.proofs import groth16
 from hansa.rooms.proofs.errors import ProofInvalid
+from hansa.rooms.proofs.groth16 import bn
 from hansa.rooms.proofs.registering import points_of
 from hansa.rooms.proofs.rules import (
     FIELD_ORDER,

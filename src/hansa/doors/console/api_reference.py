@@ -25,6 +25,7 @@ SCHEMES = {
     "MetricsToken": "the token for metrics",
     "FederationLicence": "a federation licence key",
     "MutualTLS": "a client certificate (mutual TLS)",
+    "PhoneCookie": "the cookie of an enrolled phone",
 }
 _DECLARED_CODE = re.compile(r"`([A-Za-z][A-Za-z0-9_]+)`: ")
 DEPTH_MAX = 3

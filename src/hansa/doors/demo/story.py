@@ -62,14 +62,15 @@ class Options(msgspec.Struct, frozen=True):
     `confirm` is asked before anything is written into a registry that has agents of others; without it nothing is asked.
     With `removes` the agents and accounts that the demo made are ended afterwards. Without an `administrator` no dispute is
     filed, because none would be decided, and no points are sold; a registry of the demo's own has one. `listener` is the place of the paid service: the
-    AI client buys from it only if the registry may call that address. `directory` is that of a registry of the demo's own:
-    without it the organization has one owner, since the mail with the invitation cannot be read, and no day passes.
+    AI client buys from it only if the registry may call that address. `mails` is the directory in which the registry writes mails:
+    without it the organization has one owner. `directory` is that of a registry of the demo's own: without it no day passes.
     """
 
     confirm: Confirm | None = None
     removes: bool = False
     administrator: Administrator | None = None
     listener: socket.socket | None = None
+    mails: Path | None = None
     directory: Path | None = None
     sleep: Sleep = asyncio.sleep
 
@@ -88,7 +89,11 @@ async def run_demo(url: str | None, console: Console, options: Options | None = 
             own = await meanwhile.enter_async_context(temporary_registry())
             url = own.url
             options = replace(
-                options, administrator=own.administrator, listener=own.listener, directory=own.directory
+                options,
+                administrator=own.administrator,
+                listener=own.listener,
+                mails=own.directory / "outbox",
+                directory=own.directory,
             )
         url = url.rstrip("/")
         http = httpx2.AsyncClient(base_url=url, timeout=REQUEST_SECONDS, trust_env=False)
@@ -234,8 +239,8 @@ class _Demo:
         return [service]
 
     def _second_owner(self, developer: DemoDeveloper) -> SecondOwner | None:
-        directory = self._options.directory
-        return None if directory is None else SecondOwner(developer, directory / "outbox", self._settled)
+        mails = self._options.mails
+        return None if mails is None else SecondOwner(developer, mails, self._settled)
 
     async def _dispute(self, parties: Parties, tally: Tally) -> None:
         administrator = self._options.administrator

@@ -42,6 +42,8 @@ _OTHERS = {
     "invitation": re.compile(r"HANSA(?:-[0-9A-Z]{4}){4}"),
     "backup_code": re.compile(r"(?<![0-9A-Za-z-])[0-9A-Fa-f]{4}(?:-[0-9A-Fa-f]{4}){4}(?![0-9A-Za-z-])"),
 }
+# A text without any of these has none of the forms above.
+_MARKS = ("_", "-", "MC4C")
 _SIGNED = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++){2,}+")
 _HEADER_START = "eyJ"
 _PROOF_TYPES = "+jws"
@@ -50,9 +52,10 @@ _PROOF_TYPES = "+jws"
 
 def without_secrets(text: str) -> str:
     """Return the text with each secret replaced by `[redacted:<kind>]`."""
-    for kind, form in _OTHERS.items():
-        text = form.sub(f"[redacted:{kind}]", text)
-    text = _HEX.sub(lambda found: f"[redacted:{KINDS[found[1]]}]", text)
+    if any(mark in text for mark in _MARKS):
+        for kind, form in _OTHERS.items():
+            text = form.sub(f"[redacted:{kind}]", text)
+        text = _HEX.sub(lambda found: f"[redacted:{KINDS[found[1]]}]", text)
     return _SIGNED.sub(lambda found: _without_token(found[0]), text) if _HEADER_START in text else text
 
 

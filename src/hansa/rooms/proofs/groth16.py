@@ -12,7 +12,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from py_ecc import optimized_bn128 as bn
+_RECURSION_LIMIT = sys.getrecursionlimit()
+from py_ecc import optimized_bn128 as bn  # noqa: E402
+
+# The library raises the limit for the whole process, where deeply nested JSON would then end it.
+sys.setrecursionlimit(_RECURSION_LIMIT)
 
 MEMORY_MAX_BYTES = 1 << 30
 CPU_MAX_SECONDS = 30

@@ -98,7 +98,7 @@ def keys_under(event_type: str, parties: Iterable[str], data: Mapping[str, Any])
         OF_TYPE + event_type,
         *(OF_AGENT + did for did in parties),
         *(OF_BALANCE + did for did in accounts_moved(event_type, data)),
-        *((OF_LISTING + data["ref"],) if event_type in _OF_LISTINGS else ()),
+        *((OF_LISTING + data["ref"],) if event_type in _OF_LISTINGS and "ref" in data else ()),
     )
 
 

@@ -58,7 +58,7 @@ async def write_logs(
     did: Did, body: LogsIn, caller: Writer, request: Request, db: Db, *, key: IdempotencyKey = None
 ) -> Response:
     """Write entries to the log of an agent, all or none, 600 a minute. Secrets in them are not stored; the oldest entries are deleted."""
-    entries = body.new_entries()
+    entries = await body.new_entries()
     sender = caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
     repeatable = (
         Repeatable(sender, f"POST {request.url.path}", key, body.model_dump(mode="json")) if key else None

@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
-
 from hansa.foundation.plumbing.storage.database import Tx
 
 from .records import Entry, EntryFilter, NewEntry, Source
@@ -15,23 +13,26 @@ DAYS_AHEAD = 2
 LOGS_AT_ONCE = 20
 
 # Positions and times rise in the order of commits: the row stays locked until then.
-_COUNT = """
-INSERT INTO operations_log AS l (agent_did, position, entries, bytes, minute, in_minute, written_at)
-SELECT $1, $2, $2, $3, date_trunc('minute', t.moment), $4, t.moment FROM (SELECT clock_timestamp() AS moment) t
-ON CONFLICT (agent_did) DO UPDATE SET position = l.position + $2, entries = l.entries + $2, bytes = l.bytes + $3,
-  in_minute = CASE WHEN l.minute >= excluded.minute THEN l.in_minute ELSE 0 END + $4,
-  minute = greatest(l.minute, excluded.minute), written_at = greatest(l.written_at, excluded.written_at)
-WHERE CASE WHEN l.minute >= excluded.minute THEN l.in_minute ELSE 0 END + $4 <= $5
-RETURNING position, written_at
+_WRITE = """
+WITH counted AS (
+  INSERT INTO operations_log AS l (agent_did, position, entries, bytes, minute, in_minute, written_at)
+  SELECT $1, $2, $2, $3, date_trunc('minute', t.moment), $4, t.moment FROM (SELECT clock_timestamp() AS moment) t
+  ON CONFLICT (agent_did) DO UPDATE SET position = l.position + $2, entries = l.entries + $2, bytes = l.bytes + $3,
+    in_minute = CASE WHEN l.minute >= excluded.minute THEN l.in_minute ELSE 0 END + $4,
+    minute = greatest(l.minute, excluded.minute), written_at = greatest(l.written_at, excluded.written_at)
+  WHERE CASE WHEN l.minute >= excluded.minute THEN l.in_minute ELSE 0 END + $4 <= $5
+  RETURNING position, written_at
+), written AS (
+  INSERT INTO operations_log_entry
+    (agent_did, position, level, message, log_metadata, trace_id, bytes, source, written_at)
+  SELECT $1, c.position - $2 + e.place, e.level, e.message, e.log_metadata, e.trace_id, e.bytes, $6, c.written_at
+  FROM counted c, unnest($7::text[], $8::text[], $9::json[], $10::text[], $11::int[])
+    WITH ORDINALITY e (level, message, log_metadata, trace_id, bytes, place)
+)
+SELECT written_at FROM counted
 """
 
 _SECONDS_LEFT = "SELECT ceil(60 - extract(second FROM clock_timestamp()))::int"
-
-_INSERT = """
-INSERT INTO operations_log_entry
-  (agent_did, position, level, message, log_metadata, trace_id, bytes, source, written_at)
-SELECT $1, e.* , $8, $9 FROM unnest($2::bigint[], $3::text[], $4::text[], $5::json[], $6::text[], $7::int[]) e
-"""
 
 _PAGE = """
 SELECT position, id, level, message, log_metadata, trace_id, source, written_at FROM operations_log_entry
@@ -70,42 +71,30 @@ FROM counted WHERE l.agent_did = $1
 """  # noqa: S608
 
 
-class Counted(msgspec.Struct, frozen=True):
-    """Position of the newest entry, and the time of those that are written now."""
-
-    position: int
-    written_at: datetime
-
-
-async def count(tx: Tx, did: str, entries: Sequence[NewEntry], source: Source) -> Counted | None:
-    """Lock the log and count the entries; None where an agent sends more than a minute takes."""
-    sent = len(entries) if source == "agent" else 0
-    size = sum(entry.size_bytes for entry in entries)
-    row = await tx.fetchrow(_COUNT, did, len(entries), size, sent, ENTRIES_PER_MINUTE)
-    return None if row is None else Counted(row["position"], row["written_at"])
+async def write(tx: Tx, did: str, entries: Sequence[NewEntry], source: Source) -> datetime | None:
+    """Lock the log, count the entries and write them in their order; returns their time, None where an agent sends more than a minute takes."""
+    sizes = [entry.size_bytes for entry in entries]
+    written_at: datetime | None = await tx.fetchval(
+        _WRITE,
+        did,
+        len(entries),
+        sum(sizes),
+        len(entries) if source == "agent" else 0,
+        ENTRIES_PER_MINUTE,
+        source,
+        [entry.level for entry in entries],
+        [entry.message for entry in entries],
+        [entry.metadata for entry in entries],
+        [entry.trace_id for entry in entries],
+        sizes,
+    )
+    return written_at
 
 
 async def seconds_of_minute_left(tx: Tx) -> int:
     """Seconds until the next minute begins."""
     seconds: int = await tx.fetchval(_SECONDS_LEFT)
     return seconds
-
-
-async def insert(tx: Tx, did: str, entries: Sequence[NewEntry], source: Source, counted: Counted) -> None:
-    """Write entries that are counted, in their order."""
-    first = counted.position - len(entries) + 1
-    await tx.execute(
-        _INSERT,
-        did,
-        list(range(first, counted.position + 1)),
-        [entry.level for entry in entries],
-        [entry.message for entry in entries],
-        [entry.metadata for entry in entries],
-        [entry.trace_id for entry in entries],
-        [entry.size_bytes for entry in entries],
-        source,
-        counted.written_at,
-    )
 
 
 async def page(tx: Tx, did: str, wanted: EntryFilter) -> list[Entry]:

@@ -45,9 +45,8 @@ async def clear(tx: Tx, developer: Developer, did: str) -> int:
 
 async def _write(tx: Tx, did: str, entries: Sequence[NewEntry], source: Source) -> bool:
     """Return whether the minute takes the entries, which are then written."""
-    counted = await store.count(tx, did, entries, source)
-    if counted is None:
+    written_at = await store.write(tx, did, entries, source)
+    if written_at is None:
         return False
-    await store.insert(tx, did, entries, source, counted)
-    await add_log_errors(tx, did, counted.written_at, sum(entry.level == "ERROR" for entry in entries))
+    await add_log_errors(tx, did, written_at, sum(entry.level == "ERROR" for entry in entries))
     return True
