@@ -19,6 +19,9 @@ from hansa.foundation.plumbing.storage.database import Database
 from tests.kept_databases import KEPT_MAX, FoundedContent, KeptDatabase
 from tests.registry import DatabaseFarm, TestRegistry, name_of, on_database, open_registry, settings_of
 
+FOUNDED_MAX = 16
+"""A founded database takes 20 MB of memory in each worker; most combinations of settings are those of one file."""
+
 # They differ for each registry, and what is founded does not depend on them.
 NOT_COMPARED = {"database_url", "data_dir", "governed"}
 
@@ -67,9 +70,14 @@ class FoundedRegistries:
         """The one that suits, founded now if there is none."""
         for founded in self._founded:
             if founded.suits(settings):
+                self._founded.remove(founded)
+                self._founded.append(founded)
                 return founded
-        self._founded.append(await self._found(settings))
-        return self._founded[-1]
+        newest = await self._found(settings)
+        self._founded.append(newest)
+        while len(self._founded) > FOUNDED_MAX:
+            await self._forget(self._founded.pop(0))
+        return newest
 
     async def opened(self, founded: Founded, pool_size: int) -> KeptDatabase:
         """Open a database with the content of `founded`: one that an earlier test used, or a copy."""
@@ -106,6 +114,12 @@ class FoundedRegistries:
     def _is_loop_of_the_session(self) -> bool:
         """Connections belong to a loop, and some tests have their own."""
         return asyncio.get_running_loop() is self._loop
+
+    async def _forget(self, founded: Founded) -> None:
+        """Drop a founded database that was used longest ago; copies of it that are in use stay."""
+        while founded.kept:
+            await self._drop(founded.kept.pop())
+        await self._farm.drop(founded.dsn)
 
     async def _drop(self, kept: KeptDatabase) -> None:
         await kept.close()
