@@ -175,7 +175,7 @@ async def test_a_year_is_earned_365_days_after_the_beginning_and_not_by_a_revoke
     assert timedelta(0) <= age < timedelta(hours=1)
     assert "year_alive" not in [one["code"] for one in found["next"]]
     assert (await achievements(registry, ended.did))["earned"] == []
-    # What was changed by hand is again as the events say.
+    # Rows that were changed by hand are again as the events say.
     await rebuild(registry)
 
 

@@ -177,7 +177,7 @@ async def test_attestations_of_the_defendant_about_the_subject_reduce_the_slash_
     assert (event[1]["slash_reduction"], event[1]["attestation_ids"]) == ("0.00000002", counted)
     after = await bundle_of(disputes, alice, filed)
     assert (await verified(disputes, after, tmp_path))[0] == 0
-    # What becomes of an attestation later changes no ruling.
+    # A later end of an attestation changes no ruling.
     await attesting.revoke(counted[0], bob)
     later = await bundle_of(disputes, alice, filed)
     assert (later["slash"], later["attestations"]) == (after["slash"], after["attestations"])

@@ -338,7 +338,7 @@ async def test_an_agent_gives_its_points_up_while_the_exchange_is_off_so_that_it
     assert code(await ended()) == (409, "AGENT_HOLDS_POINTS")
     points = (await at.market.points(at.listing))[at.holder.did]
     assert (await at.move(at.holder, None, points)).status_code == 200
-    # What remains are units, which the agent transfers before it ends.
+    # Units remain, which the agent transfers before it ends.
     assert code(await ended()) == (409, "ACCOUNT_HOLDS_UNITS")
 
 

@@ -22,7 +22,7 @@ async def _to_update(stage: "Stage") -> str:
 
 
 async def _body_of_incident(stage: "Stage") -> dict[str, Any]:
-    # As many are open at once as the public list shows; those of other requests are over.
+    # The public list shows all that may be open at once; incidents of other requests are over.
     await stage.registry.database.transaction(
         lambda tx: tx.execute("UPDATE status_incident SET state = 'resolved'")
     )

@@ -131,7 +131,7 @@ async def test_orders_levies_and_distributions_are_exact_although_the_registry_i
             storm.url, storm.is_over = served.url, True
             await asyncio.wait_for(raging, WITHIN_SECONDS)
     await registry.transactions_ended()
-    # What the registry did not come to before its last end.
+    # The rest, to which the registry did not come before its last end.
     await at.market.date_back(at.listing, 1)
     await at.levy()
     revenue = sum(Decimal(levied) for levied, *_ in await at.levies())

@@ -51,7 +51,7 @@ class AgentAchievements(Record, frozen=True):
 
 
 class AchievementsShown(Record, frozen=True):
-    """Whether the achievements of an agent are shown."""
+    """Choice of an owner to show the achievements of an agent or not."""
 
     agent_did: str
     shown: bool

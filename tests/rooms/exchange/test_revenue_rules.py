@@ -22,7 +22,7 @@ def revenue_of(total: int, held: int, bps: int, remainder: int = 0) -> Revenue:
 
 
 def levied(amounts: list[int], total: int, held: int, bps: int) -> tuple[int, int]:
-    """What is due in all on these revenues, one levy for each, and the last remainder."""
+    """Sum of all that is due on these revenues, one levy for each, and the last remainder."""
     due_in_all, remainder = 0, 0
     for amount in amounts:
         due, remainder = rules.due_of(amount, revenue_of(total, held, bps, remainder))

@@ -145,7 +145,7 @@ PAIRS: dict[str, Pair] = {
 
 
 def decided(outcomes: list[Any]) -> int:
-    """How many answers decided; the others found the login decided."""
+    """Number of answers that decided; the others found the login decided."""
     refused = [outcome for outcome in outcomes if isinstance(outcome, PhoneLoginEnded)]
     assert not [one for one in outcomes if isinstance(one, Exception) and one not in refused], outcomes
     return len(outcomes) - len(refused)

@@ -41,7 +41,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 GRANTS_ARE_FUNDS = reputation.Funds({}).pay(payer=Owner(1), payee=Owner(0), amount=UNIT, fee=0)
-"""Whether an owner without other units than its genesis grant pays for a job that counts."""
+"""True where an owner without other units than its genesis grant pays for a job that counts."""
 
 
 class PeerLine(msgspec.Struct, frozen=True):

@@ -88,7 +88,7 @@ class AchievementsOut(LazyModel):
 
 
 class ShownIn(RequestBody):
-    """Whether the achievements of an agent are shown. Unknown members are refused."""
+    """Choice of an owner to show the achievements of an agent or not. Unknown members are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -96,7 +96,7 @@ class ShownIn(RequestBody):
 
 
 class ShownOut(LazyModel):
-    """Whether the achievements of an agent are shown."""
+    """Choice of an owner to show the achievements of an agent or not."""
 
     agent_did: str
     shown: bool

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.storage.page_states import PageState
 from .records import Earned, Life, Tally
 
 HAS_UNCOUNTED = Question("SELECT counted < reputation_recorded() FROM achievements_progress")
-"""Whether signals that records count are not in the tallies."""
+"""Question for signals that records count and the tallies do not have."""
 
 ACHIEVEMENTS_STATE = PageState("""
 SELECT concat_ws(',', (SELECT string_agg(code, ',' ORDER BY code) FROM achievements_earned WHERE agent_did = asked.did),

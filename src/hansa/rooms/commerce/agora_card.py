@@ -42,7 +42,7 @@ class MarketRegistryOut(LazyModel):
 
 
 class ExchangeOut(LazyModel):
-    """As `fees.exchange` of the registry card, which has the places."""
+    """Block `fees.exchange` of the registry card, which has the places."""
 
     enabled: bool
     passport_enabled: Literal[False] = False

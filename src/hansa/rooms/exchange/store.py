@@ -185,7 +185,7 @@ async def insider_points(tx: Tx, refs: list[str]) -> dict[str, int]:
 
 
 async def activity_of(tx: Tx, refs: list[str]) -> dict[str, Activity]:
-    """Who trades these listings; a quiet one is absent."""
+    """Numbers of the traders of these listings; a quiet listing is absent."""
     rows = await tx.fetch(_ACTIVITY, refs)
     return {row["ref"]: Activity(row["traders"], row["top_pair_bps"]) for row in rows}
 

@@ -163,7 +163,7 @@ async def find_incident(tx: Tx, incident_id: UUID) -> Incident | None:
 
 
 async def count_open_locked(tx: Tx) -> int:
-    """How many incidents are open; no other is opened before the transaction ends."""
+    """Count the open incidents; no other is opened before the transaction ends."""
     await tx.execute(_LOCK_OPENING)
     count: int = await tx.fetchval(_COUNT_OPEN)
     return count

@@ -87,7 +87,7 @@ _DUE = (
 _LOCK_DUE = f"SELECT id {_DUE} ORDER BY resolved_at LIMIT {CLOSED_AT_ONCE} FOR NO KEY UPDATE SKIP LOCKED"
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_DUE})")
-"""Whether a resolved ticket is due to close."""
+"""Question for a resolved ticket that is due to close."""
 
 _ERASE = (
     "DELETE FROM support_ticket WHERE author_id = $1",

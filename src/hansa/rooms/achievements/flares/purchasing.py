@@ -61,7 +61,7 @@ async def buy_flare(tx: Tx, agent: Agent, order: FlareOrder, settings: Settings)
         tx, agent.did, flare.price, ref=f"flare-{uuid4()}", memo=f"Flare {flare.variant}", book=book
     )
     assert receipt.tx_id is not None
-    # Of two purchases at the same moment the second finds the row, and its payment is undone.
+    # The second of two purchases at the same moment finds the row, and its payment is undone.
     if not await store.add(tx, agent.did, flare, receipt.tx_id):
         raise FlareOwned
     await journal.append(tx, _purchased(agent.did, flare, receipt, book))

@@ -272,7 +272,7 @@ async def cite(tx: Tx, dispute_id: int, by: str, attestation_ids: Sequence[str])
 
 
 async def count_citations(tx: Tx, dispute_id: int, by: str) -> int:
-    """How many attestations a party cited as evidence."""
+    """Count the attestations that a party cited as evidence."""
     count: int = await tx.fetchval(_COUNT_CITATIONS, dispute_id, by)
     return count
 

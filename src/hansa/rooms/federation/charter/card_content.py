@@ -50,7 +50,7 @@ class CardFacts(msgspec.Struct, frozen=True):
     fx: Mapping[str, Any] | None = None
     """The block `fees.fx` of a registry that has a pool, or None without one."""
     stock_card: Mapping[str, Any] | None = None
-    """What `fees.exchange.stock_card` says of the newest stock card, or None before the first."""
+    """Member `fees.exchange.stock_card` for the newest stock card, or None before the first."""
 
     @property
     def licence_type(self) -> str | None:

@@ -181,7 +181,7 @@ async def before(tx: Tx, types_of: Mapping[str, Sequence[str]], xid: int) -> lis
 
 
 async def count_set_aside(tx: Tx) -> int:
-    """How many events reactors gave up on."""
+    """Count the events that reactors gave up on."""
     count: int = await tx.fetchval("SELECT count(*) FROM journal_reactor_set_aside")
     return count
 
