@@ -15,9 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 
 INSTALL_SECONDS = 300
-LOCK = Path(tempfile.gettempdir()) / f"hansa-tests-packages-{os.geteuid()}.lock"
 # Root unpacks where the accounts of servers can reach the programs, which is not so below root's home.
 UNPACKED = Path("/var/cache/hansa-tests") if os.geteuid() == 0 else Path.home() / ".cache/hansa-tests"
+LOCK = UNPACKED / "lock"
 SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -61,9 +61,6 @@ def unpack(*packages: str) -> Unpacked:
     root = UNPACKED / sha256(" ".join(packages).encode()).hexdigest()[:16]
     with alone():
         if not root.exists():
-            UNPACKED.mkdir(parents=True, exist_ok=True)
-            # Accounts of servers read it, under any umask.
-            UNPACKED.chmod(0o755)
             with tempfile.TemporaryDirectory(dir=UNPACKED) as scratch:
                 _unpack(packages, Path(scratch))
                 (Path(scratch) / "root").rename(root)
@@ -103,6 +100,9 @@ def _run(*command: str) -> None:
 @contextmanager
 def alone() -> Iterator[None]:
     """While this is open no other process of the tests installs a package."""
+    UNPACKED.mkdir(parents=True, exist_ok=True)
+    # Accounts of servers read it, under any umask.
+    UNPACKED.chmod(0o755)
     with LOCK.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -8,7 +8,7 @@ import fcntl
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,8 +32,11 @@ class BackupDirectory(msgspec.Struct, frozen=True):
         return cls(path, f"{quote(settings.registry_name, safe='')}.{settings.trust_domain}-")
 
     def new_file(self) -> Path:
-        """The name of a backup of now."""
-        return self.path / f"{self.prefix}{datetime.now(UTC):%Y%m%dT%H%M%SZ}.hansa"
+        """The name of a backup of now; of the next second that has none yet."""
+        moment = datetime.now(UTC)
+        while (file := self.path / f"{self.prefix}{moment:%Y%m%dT%H%M%SZ}.hansa").exists():
+            moment += timedelta(seconds=1)
+        return file
 
     def prune(self, newest: Path, keep: int) -> list[Path]:
         """Delete all but `newest` and the `keep` - 1 before it, and the drafts of backups that were killed; returns the backups deleted.

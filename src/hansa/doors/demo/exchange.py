@@ -143,12 +143,15 @@ class Exchange(msgspec.Struct, frozen=True):
     ) -> None:
         """A customer pays the organization, the day ends, and each point gets its share."""
         screen, provider = self.parties.screen, self.parties.provider
-        if self.directory is None:
+        directory = self.directory
+        if directory is None:
             screen.line("left out: revenue is shared once the day has ended")
             return
         paid = await holder.transfers.transfer(listing.treasury_did, REVENUE)
         tally.count_paid_in(provider.did, REVENUE, paid.fee_amount)
-        await let_a_day_pass(self.directory, listing.ref)
+        await self.settled(
+            lambda: let_a_day_pass(directory, listing.ref), f"the revenue of {listing.ref} is not counted"
+        )
         share = REVENUE * REVENUE_BPS / BPS / OFFERED
 
         async def is_distributed() -> bool:

@@ -43,7 +43,7 @@ STEPS = 11
 # Cost of the paid calls, the contracts and the treasury together, with their fees, and some more.
 UNITS_NEEDED = Decimal(8)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
-SETTLE_SECONDS = 60
+SETTLE_SECONDS = 180
 SETTLE_PAUSE_SECONDS = 0.2
 REQUEST_SECONDS = 60
 PAID_CALL = "find a service and pay for a call"

@@ -23,7 +23,10 @@ START_SECONDS = 300
 COMMAND = (sys.executable, "-m", "hansa.doors.operate")
 # An agent of the demo can deposit this bond; the default is all that a new agent is granted.
 SETTINGS = {"LOG_LEVEL": "warning", "BOND_MINIMUM": "1", "EXCHANGE_ENABLED": "true"}
-_A_DAY_EARLIER = "UPDATE exchange_revenue SET launched_on = launched_on - 1 WHERE ref = $1"
+_A_DAY_EARLIER = """
+UPDATE exchange_revenue SET launched_on = launched_on - 1
+WHERE ref = $1 AND EXISTS (SELECT FROM exchange_credit WHERE ref = $1) RETURNING true
+"""
 AREAS = ("admin_enforcement", "admin_platform")
 
 
@@ -67,15 +70,16 @@ async def temporary_registry() -> AsyncIterator[TemporaryRegistry]:
             await process.wait()
 
 
-async def let_a_day_pass(directory: Path, ref: str) -> None:
+async def let_a_day_pass(directory: Path, ref: str) -> bool:
     """Date the launch of a listing a day back in the registry of this directory, since no demo waits for the next day.
 
-    The registry levies and distributes by its own jobs.
+    The registry levies and distributes by its own jobs. False, with nothing changed, until it has counted revenue of the
+    listing: a levy before that would have none.
     """
     database = Database(running_dsn(directory), pool_size=1)
     await database.open()
     try:
-        await database.transaction(lambda tx: tx.execute(_A_DAY_EARLIER, ref))
+        return bool(await database.transaction(lambda tx: tx.fetchval(_A_DAY_EARLIER, ref)))
     finally:
         await database.close()
 

@@ -54,7 +54,8 @@ class Verifier:
             async with asyncio.timeout(self._seconds_max):
                 answer, _ = await process.communicate(task)
             refusal: str | None = json.loads(answer)["refusal"]
-        except (TimeoutError, ValueError, LookupError, TypeError, OSError) as error:
+        # uvloop raises RuntimeError for a process that ended before it was written to.
+        except (TimeoutError, ValueError, LookupError, TypeError, OSError, RuntimeError) as error:
             _log.warning("a process that verifies proofs gave no answer", cause=type(error).__name__)
             raise VerifierUnavailable(retry_after=RETRY_SECONDS) from None
         finally:
