@@ -33,8 +33,8 @@ RATES = {1: 700, LISTINGS: 1200}
 """Orders that begin each second, by the number of listings."""
 SECONDS, SECONDS_IN_FULL = 2, 10
 ROUNDS = 3
-TRADERS, IN_FLIGHT, PAYERS = 64, 64, 16
-POINTS, QTY = 10**6, 10
+TRADERS, IN_FLIGHT, PAYERS = 64, 64, 64
+POINTS, QTY = 10**6, 1
 TICK = UNIT // 100
 LEVELS = 50
 """Prices of each side, a tick from each other; the sells begin above the buys."""
@@ -61,6 +61,11 @@ class Floor:
         self._random = random.Random(7)
         self._resting: dict[str, deque[tuple[Agent, UUID]]] = {ref: deque() for ref in refs}
         self._sent = 0
+
+    @property
+    def listings(self) -> int:
+        """Number of listings."""
+        return len(self._refs)
 
     async def command(self) -> None:
         """The next of the orders: seven rest, two are cancelled, one is filled on arrival."""
@@ -107,7 +112,8 @@ async def run(*, full: bool) -> Figures:
             traders = [Agent(did, n, (), frozenset(), is_governed=False) for n, did in enumerate(dids)]
             for count, rate in RATES.items():
                 refs = await _list(runtime, count, dids)
-                await _measure(figures, Floor(runtime, refs, traders[:TRADERS]), rate, seconds, len(refs))
+                floor = Floor(runtime, refs, traders[:TRADERS])
+                await _measure(figures, runtime, floor, rate, seconds)
             await _transfers_beside(figures, runtime, Floor(runtime, refs, traders[:TRADERS]), dids, seconds)
             gaps = await runtime.database.read(lambda tx: exchange.gaps(tx, is_whole=True, most=10))
             figures.faults.extend(gap for kind in gaps for gap in kind)
@@ -134,10 +140,11 @@ async def _list(runtime: Runtime, count: int, dids: Sequence[str]) -> list[str]:
     return refs
 
 
-async def _measure(figures: Figures, floor: Floor, rate: int, seconds: int, listings: int) -> None:
-    where = "one listing" if listings == 1 else f"{listings} listings"
-    # The first orders make the book and the plans.
+async def _measure(figures: Figures, runtime: Runtime, floor: Floor, rate: int, seconds: int) -> None:
+    where = "one listing" if floor.listings == 1 else f"{floor.listings} listings"
+    # The first orders make the book; then come its statistics, which autovacuum has within a minute, and by them the plans.
     await _flood(floor, rate)
+    await runtime.database.query(lambda tx: tx.execute("ANALYZE"))
     before, sent, paced, fitting = used_by(os.getpid()), 0, [], []
     for _ in range(ROUNDS):
         paced.append(await _pace(floor.command, rate, rate * seconds))

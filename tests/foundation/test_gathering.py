@@ -76,3 +76,15 @@ async def test_a_statement_that_fails_fails_for_all_that_share_it_and_for_nobody
     outcomes = await asyncio.gather(*together, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [LookupError, LookupError]
     assert await gathering.find("c") == "C"
+
+
+async def test_a_lookup_that_comes_within_the_pause_shares_the_statement_behind_it(store: CountedStore):
+    gathering = BatchLoader(store.load, pause_seconds=1)
+    store.may_answer.set()
+    assert await gathering.find("a") == "A"
+    first = gathering.find("b")
+    # Without the pause its statement has begun by now.
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert await asyncio.gather(first, gathering.find("c")) == ["B", "C"]
+    assert store.asked == [["a"], ["b", "c"]]

@@ -28,10 +28,16 @@ async def let_requests_arrive() -> None:
 
 
 class BatchLoader(Generic[Key, Found]):
-    """Gathers lookups of one process; `load` answers many keys at once, absent ones left out."""
+    """Gathers lookups of one process; `load` answers many keys at once, absent ones left out.
 
-    def __init__(self, load: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
-        self._load = load
+    A load begins at least `pause_seconds` after the one before: a key that comes alone does not wait, and under load one
+    statement has more of them.
+    """
+
+    def __init__(
+        self, load: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]], pause_seconds: float = 0.0
+    ) -> None:
+        self._load, self._pause_seconds = load, pause_seconds
         self._waiting: dict[Key, list[asyncio.Future[Found | None]]] = {}
         self._worker: asyncio.Task[None] | None = None
 
@@ -44,21 +50,28 @@ class BatchLoader(Generic[Key, Found]):
         return future
 
     async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
             await let_requests_arrive()
+            next_at = loop.time() + self._pause_seconds
             asked, self._waiting = self._waiting, {}
-            try:
-                found = await self._load(list(asked))
-            except Exception as error:  # noqa: BLE001
-                for future in chain(*asked.values()):
-                    if not future.cancelled():
-                        future.set_exception(error)
-                continue
-            for key, futures in asked.items():
-                for future in futures:
-                    # A caller that went away has cancelled its own.
-                    if not future.cancelled():
-                        future.set_result(found.get(key))
+            await self._answer(asked)
+            if (left_seconds := next_at - loop.time()) > 0:
+                await asyncio.sleep(left_seconds)
+
+    async def _answer(self, asked: "Mapping[Key, list[asyncio.Future[Found | None]]]") -> None:
+        try:
+            found = await self._load(list(asked))
+        except Exception as error:  # noqa: BLE001
+            for future in chain(*asked.values()):
+                if not future.cancelled():
+                    future.set_exception(error)
+            return
+        for key, futures in asked.items():
+            for future in futures:
+                # A caller that went away has cancelled its own.
+                if not future.cancelled():
+                    future.set_result(found.get(key))
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -20,11 +20,14 @@ _MOVE_ON = """
 UPDATE exchange_listing SET seq = $3, last_price = coalesce($4, last_price) WHERE ref = $1 AND seq = $2
 """
 
-# The first orders of this side in the order in which they trade: so many that their sum covers the quantity.
+# The first orders of this side in the order in which they trade: so many that their sum covers the quantity. Each has a point at least.
 _REACHED = """
 SELECT {columns} FROM (
-  SELECT *, sum(remaining) OVER (ORDER BY {price}, seq) - remaining AS before FROM exchange_order
-  WHERE ref = $1 AND side = $2 AND ended_at IS NULL AND ($3::bigint IS NULL OR price {within} $3)
+  SELECT *, sum(remaining) OVER (ORDER BY {price}, seq) - remaining AS before FROM (
+    SELECT * FROM exchange_order
+    WHERE ref = $1 AND side = $2 AND ended_at IS NULL AND ($3::bigint IS NULL OR price {within} $3)
+    ORDER BY {price}, seq LIMIT $4
+  ) first
 ) o WHERE o.before < $4::bigint ORDER BY o.seq
 """
 _REACHED_OF: Mapping[Side, str] = {
@@ -49,7 +52,9 @@ _OPEN_AT = f"""
 SELECT {_COLUMNS} FROM exchange_order o WHERE o.ref = $1 AND o.ended_at IS NULL ORDER BY o.seq LIMIT $2
 """  # noqa: S608
 _COUNT_OPEN = """
-SELECT agent_did, count(*) AS orders FROM exchange_order WHERE agent_did = ANY ($1) AND ref = $2 AND ended_at IS NULL GROUP BY agent_did
+SELECT w.agent_did, o.orders FROM unnest($1::text[]) w (agent_did) CROSS JOIN LATERAL (
+  SELECT count(*) AS orders FROM exchange_order o WHERE o.agent_did = w.agent_did AND o.ref = $2 AND o.ended_at IS NULL
+) o
 """
 _REFS_OF_OPEN = (
     "SELECT DISTINCT ref FROM exchange_order WHERE agent_did = $1 AND ended_at IS NULL ORDER BY ref"
@@ -90,18 +95,19 @@ _INSERTED = (
     "ended_because",
 )
 
+# Open orders are named by `ended_because` here: by `ended_at` the planner, before it has statistics, reads the index of the whole book.
 _FILL = """
 UPDATE exchange_order o SET remaining = o.remaining - filled.qty,
   ended_because = CASE WHEN o.remaining = filled.qty THEN 'filled' END,
   ended_at = CASE WHEN o.remaining = filled.qty THEN clock_timestamp() END
 FROM unnest($2::bigint[], $3::bigint[]) filled (seq, qty)
-WHERE o.ref = $1 AND o.seq = filled.seq AND o.ended_at IS NULL AND o.remaining >= filled.qty
+WHERE o.ref = $1 AND o.seq = filled.seq AND o.ended_because IS NULL AND o.remaining >= filled.qty
 """
 
 _END = """
 UPDATE exchange_order o SET ended_because = ended.because, ended_at = clock_timestamp()
 FROM unnest($2::bigint[], $3::bigint[], $4::text[]) ended (seq, remaining, because)
-WHERE o.ref = $1 AND o.seq = ended.seq AND o.remaining = ended.remaining AND o.ended_at IS NULL
+WHERE o.ref = $1 AND o.seq = ended.seq AND o.remaining = ended.remaining AND o.ended_because IS NULL
 """
 
 _INSERT_TRADES = f"""
@@ -195,7 +201,7 @@ async def due(tx: Tx, ref: str, most: int) -> list[Order]:
 
 
 async def count_open(tx: Tx, dids: Sequence[str], ref: str) -> dict[str, int]:
-    """How many open orders these agents have at a listing; those without are absent."""
+    """How many open orders these agents have at a listing."""
     return {row["agent_did"]: row["orders"] for row in await tx.fetch(_COUNT_OPEN, list(dids), ref)}
 
 
