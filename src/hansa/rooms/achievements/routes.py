@@ -14,8 +14,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -88,16 +88,13 @@ async def show_achievements(
     did: Did, body: ShownIn, owner: Owner, db: Db, *, request: Request, key: IdempotencyKey = None
 ) -> Response:
     """Show the achievements of an agent, or hide them: with `shown` false its list is empty and its badge has no mark."""
-    members = body.model_dump(mode="json")
-    repeatable = (
-        Repeatable(f"developer:{owner.id}", f"PATCH {request.url.path}", key, members) if key else None
-    )
+    sent = repeatable(owner, request, key, body)
 
     async def written(tx: Tx) -> ShownOut:
         found = await show_or_hide(tx, owner, did, is_shown=body.shown)
         return ShownOut(agent_did=did, shown=found.is_shown)
 
-    return await once(db, repeatable, written)
+    return await once(db, sent, written)
 
 
 @router.get(

@@ -14,9 +14,9 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -110,7 +110,7 @@ async def make_proposal(
     async def made(tx: Tx) -> GovernanceProposalOut:
         return GovernanceProposalOut.of(await propose(tx, agent, body.proposal(), config))
 
-    answer = await once(db, _repeatable(agent, request, key, body), made)
+    answer = await once(db, repeatable(agent, request, key, body), made)
     answer.status_code = 201
     return answer
 
@@ -187,7 +187,7 @@ async def vote_on_proposal(
 ) -> Response:
     """Vote, once. The weight stays staked until the vote on the proposal has ended."""
     await writes.admit(agent.did)
-    answer = await votes.cast(body.ballot(proposal_id, agent.did), _repeatable(agent, request, key, body))
+    answer = await votes.cast(body.ballot(proposal_id, agent.did), repeatable(agent, request, key, body))
     return answer_once(answer.text, replayed=answer.replayed)
 
 
@@ -212,7 +212,7 @@ async def tally_proposal(
     async def counted(tx: Tx) -> GovernanceProposalOut:
         return GovernanceProposalOut.of(await tally(tx, proposal_id, config))
 
-    return await once(db, _repeatable(agent, request, key, None), counted)
+    return await once(db, repeatable(agent, request, key), counted)
 
 
 @router.post(
@@ -235,7 +235,7 @@ async def cancel_proposal(
     async def cancelled(tx: Tx) -> GovernanceProposalOut:
         return GovernanceProposalOut.of(await cancel(tx, agent, proposal_id))
 
-    return await once(db, _repeatable(agent, request, key, None), cancelled)
+    return await once(db, repeatable(agent, request, key), cancelled)
 
 
 @router.get("/parameters", dependencies=[Depends(within_read_limit)], responses=problems(TooManyRequests))
@@ -249,12 +249,3 @@ async def list_parameters(_: Public, db: Db, config: Config) -> ParametersOut:
 async def read_voting_power(agent: CurrentAgent, db: Db) -> VotingPowerOut:
     """The stake of the calling agent, and the part that its votes on open proposals pin."""
     return VotingPowerOut.of(await db.read(lambda tx: read_power(tx, agent.did)))
-
-
-def _repeatable(
-    agent: Agent, request: Request, key: str | None, body: GovernanceProposalIn | GovernanceVoteIn | None
-) -> Repeatable | None:
-    if key is None:
-        return None
-    members = None if body is None else body.model_dump(mode="json", by_alias=True)
-    return Repeatable(agent.did, f"POST {request.url.path}", key, members)

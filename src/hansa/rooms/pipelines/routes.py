@@ -14,8 +14,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -45,18 +45,6 @@ READS = (Unauthorized, Forbidden, agents.AgentUnknown, Invalid)
 WRITES = (*READS, OrgRoleRequired, KeyReused, KeyInProgress, TooManyRequests, BodyInvalid)
 
 
-def sender_of(caller: Developer | Agent) -> str:
-    """Name of the caller in limits and Idempotency-Keys."""
-    return caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
-
-
-def repeatable_of(
-    caller: Developer | Agent, request: Request, key: str | None, body: object
-) -> Repeatable | None:
-    """The request under its Idempotency-Key; None without one."""
-    return Repeatable(sender_of(caller), f"{request.method} {request.url.path}", key, body) if key else None
-
-
 @router.post(
     "",
     status_code=CREATED,
@@ -74,13 +62,13 @@ async def create_pipeline(
     key: IdempotencyKey = None,
 ) -> Response:
     """Create a pipeline of an agent: a chain of paid calls with a budget. An agent has at most 20."""
-    await writes.admit(sender_of(caller))
+    await writes.admit(caller.sender)
     definition = body.definition()
 
     async def created(tx: Tx) -> PipelineOut:
         return PipelineOut.of(await saving.create(tx, caller, did, definition))
 
-    answer = await once(db, repeatable_of(caller, request, key, body.model_dump(mode="json")), created)
+    answer = await once(db, repeatable(caller, request, key, body), created)
     answer.status_code = CREATED
     return answer
 
@@ -120,13 +108,13 @@ async def replace_pipeline(
     key: IdempotencyKey = None,
 ) -> Response:
     """Write a new revision of a pipeline; runs that began before keep theirs."""
-    await writes.admit(sender_of(caller))
+    await writes.admit(caller.sender)
     definition = body.definition()
 
     async def replaced(tx: Tx) -> PipelineOut:
         return PipelineOut.of(await saving.replace(tx, caller, did, pipeline_id, definition))
 
-    return await once(db, repeatable_of(caller, request, key, body.model_dump(mode="json")), replaced)
+    return await once(db, repeatable(caller, request, key, body), replaced)
 
 
 @router.delete(
@@ -137,6 +125,6 @@ async def delete_pipeline(
     did: Did, pipeline_id: PipelineId, caller: Writer, db: Db, writes: WriteLimit
 ) -> PipelineDeletedOut:
     """Delete a pipeline of which every run has ended."""
-    await writes.admit(sender_of(caller))
+    await writes.admit(caller.sender)
     await db.transaction(lambda tx: saving.delete(tx, caller, did, pipeline_id))
     return PipelineDeletedOut(id=pipeline_id, deleted=True)

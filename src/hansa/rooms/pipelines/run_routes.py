@@ -16,7 +16,7 @@ from hansa.foundation.plumbing.web.caller import (
     developer_acting,
     developer_or_agent_holding,
 )
-from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, once
+from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, once, repeatable
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import OrgRoleRequired, TooManyRequests
@@ -47,8 +47,6 @@ from .routes import (
     PipelineId,
     Reader,
     Writer,
-    repeatable_of,
-    sender_of,
 )
 from .run_schemas import RunIn, RunOut, RunResumeIn, RunStartedOut, RunSummaryOut
 from .sealing import OutputsUnreadable
@@ -102,7 +100,7 @@ async def start_run(
         run = await start(tx, agent, did, pipeline_id, seal, given=body.input, budget=budget)
         return RunStartedOut(run_id=run.row.id, status=run.state.status)
 
-    answer = await once(db, repeatable_of(agent, request, key, body.model_dump(mode="json")), started)
+    answer = await once(db, repeatable(agent, request, key, body), started)
     answer.status_code = ACCEPTED
     return answer
 
@@ -149,7 +147,7 @@ async def cancel_run(
     writes: WriteLimit,
 ) -> RunOut:
     """Cancel a run: nothing more begins, and it ends once its open payments have ended."""
-    await writes.admit(sender_of(caller))
+    await writes.admit(caller.sender)
 
     async def cancelled(tx: Tx) -> RunOut:
         run = await acting.cancel(tx, caller, RunPlace(did, pipeline_id, run_id))
@@ -187,14 +185,14 @@ async def resume_run(
     key: IdempotencyKey = None,
 ) -> Response:
     """Let a run go on that failed, spent its budget or lacked units; steps that are done stay."""
-    await writes.admit(sender_of(caller))
+    await writes.admit(caller.sender)
     budget = None if body.budget is None else parse_positive(body.budget)
 
     async def resumed(tx: Tx) -> RunOut:
         run = await acting.resume(tx, caller, RunPlace(did, pipeline_id, run_id), budget)
         return RunOut.shown(await reading.shown(tx, run, seal))
 
-    return await once(db, repeatable_of(caller, request, key, body.model_dump(mode="json")), resumed)
+    return await once(db, repeatable(caller, request, key, body), resumed)
 
 
 _DECISIONS = problems(*_ACTS, agents.ApprovalInBrowser, agents.ApprovalDecided, agents.ApprovalUnknown)

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.process.runtime import Db
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, Public, developer_acting
-from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, once
+from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, once, repeatable
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Invalid, TooManyRequests
@@ -17,7 +17,7 @@ from hansa.foundation.values.errors import Invalid, TooManyRequests
 from . import saving
 from .definition import SLUG
 from .errors import DefinitionInvalid, PipelineQuota, TemplateUnknown
-from .routes import CREATED, WRITES, repeatable_of, sender_of
+from .routes import CREATED, WRITES
 from .schemas import PipelineOut
 from .template_schemas import PipelineTemplateOut, PipelineTemplatesOut, TemplateUseIn
 from .templates import TEMPLATES, instantiated, template_of
@@ -61,12 +61,12 @@ async def instantiate_template(
     key: IdempotencyKey = None,
 ) -> Response:
     """Create a pipeline of an own agent from a template."""
-    await writes.admit(sender_of(developer))
+    await writes.admit(developer.sender)
     definition = instantiated(template_of(template_id), body.parameters)
 
     async def created(tx: Tx) -> PipelineOut:
         return PipelineOut.of(await saving.create(tx, developer, body.agent_did, definition))
 
-    answer = await once(db, repeatable_of(developer, request, key, body.model_dump(mode="json")), created)
+    answer = await once(db, repeatable(developer, request, key, body), created)
     answer.status_code = CREATED
     return answer

@@ -11,9 +11,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import (
     AdminNeeds2fa,
-    Agent,
     CurrentAgent,
-    Developer,
     DeveloperOrAgent,
     Public,
     admin_holding,
@@ -22,9 +20,9 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -137,7 +135,7 @@ async def submit_proof(
 ) -> Response:
     """Submit a proof about the own agent: an attestation for 90 days. The same circuit and inputs again: 200, the same id, a new end."""
     await writes.admit(agent.did)
-    sent = _repeatable(agent, request, key, body.model_dump(mode="json"))
+    sent = repeatable(agent, request, key, body)
     answer, is_repeated = await submit(runtime_of(request), body.submission(agent.did), sent)
     response = answer_once(answer.text, replayed=is_repeated)
     response.status_code = CREATED if answer.is_new else REPEATED
@@ -178,16 +176,9 @@ async def revoke_attestation(
     key: IdempotencyKey = None,
 ) -> Response:
     """Revoke an attestation for good: by its holder, or by an administrator of enforcement."""
-    sent = _repeatable(caller, request, key, None)
+    sent = repeatable(caller, request, key)
 
     async def revoked(tx: Tx) -> ProofAttestationOut:
         return ProofAttestationOut.of(await revoke(tx, caller, attestation, config))
 
     return await once(db, sent, revoked)
-
-
-def _repeatable(
-    caller: Developer | Agent, request: Request, key: str | None, body: object
-) -> Repeatable | None:
-    name = caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
-    return Repeatable(name, f"POST {request.url.path}", key, body) if key else None

@@ -18,9 +18,9 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -117,21 +117,21 @@ async def spawn_child(
     Its roles and its spend policy are at most those of its parent. The parent pays the units as any payment, by its own policy; its list
     of payees does not bar the child. At the end of its life the rest goes back to the parent, less the fee.
     """
-    await writes.admit(_name_of(caller))
-    repeatable = _repeatable(caller, request, key, body)
+    await writes.admit(caller.sender)
+    sent = repeatable(caller, request, key, body, exclude={"approval_id"})
     shown = transfers.one_approval(body.approval_id, approval)
     identity = agents.new_identity(config, None)
-    order = body.order(identity, shown, repeatable.scope if repeatable else None)
+    order = body.order(identity, shown, sent.scope if sent else None)
 
     async def spawned(tx: Tx) -> tuple[str, bool] | agents.Approval:
-        if repeatable and (known := await recall_sealed(tx, repeatable, seal, SEALED_FOR)) is not None:
+        if sent and (known := await recall_sealed(tx, sent, seal, SEALED_FOR)) is not None:
             return known, True
         made = await spawn(tx, caller, did, order, runtime_of(request))
         if not isinstance(made, Spawned):
             return made
         shown_once = SpawnOut.of_spawned(made).model_dump_json()
-        if repeatable:
-            await remember_sealed(tx, repeatable, seal, shown_once, SEALED_FOR)
+        if sent:
+            await remember_sealed(tx, sent, seal, shown_once, SEALED_FOR)
         return shown_once, False
 
     outcome = await db.transaction(spawned)
@@ -179,25 +179,11 @@ async def end_spawned_child(
 
     Once nothing binds it, its units go back to the parent, less the fee, and it is revoked; until then `waits_for` says why not.
     """
-    repeatable = _repeatable(caller, request, key, None)
+    sent = repeatable(caller, request, key)
 
     async def ended(tx: Tx) -> ChildEndedOut:
         outcome = await end_child(tx, caller, did, runtime_of(request))
         (purse,) = await with_purses(tx, [outcome.child])
         return ChildEndedOut.of_ended(outcome, purse)
 
-    return await once(db, repeatable, ended)
-
-
-def _name_of(caller: Developer | Agent) -> str:
-    return caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
-
-
-def _repeatable(
-    caller: Developer | Agent, request: Request, key: str | None, body: SpawnIn | None
-) -> Repeatable | None:
-    """The request under its key. The approval that it names is not part of the compared body."""
-    if key is None:
-        return None
-    members = body.model_dump(mode="json", exclude={"approval_id"}) if body else None
-    return Repeatable(_name_of(caller), f"POST {request.url.path}", key, members)
+    return await once(db, sent, ended)

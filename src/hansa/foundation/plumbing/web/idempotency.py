@@ -5,12 +5,12 @@
 - A refused request leaves no record: its key is free again. After 24 hours a key is free as well.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Annotated, Protocol, TypeVar
 
 import msgspec
-from fastapi import Header
+from fastapi import Header, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -63,6 +63,29 @@ class Repeatable(msgspec.Struct, frozen=True):
     def scope(self) -> bytes:
         """Key of the record: the SHA-256 of caller, route and key."""
         return sha256(f"{self.caller}\n{self.route}\n{self.key}".encode()).digest()
+
+
+class Caller(Protocol):
+    """Caller with a name of its own."""
+
+    @property
+    def sender(self) -> str:
+        """Name of the caller in limits and Idempotency-Keys."""
+
+
+def repeatable(
+    caller: Caller,
+    request: Request,
+    key: str | None,
+    body: BaseModel | None = None,
+    *,
+    exclude: Iterable[str] = (),
+) -> Repeatable | None:
+    """The request of this caller under its key, None without one; a repetition may differ in the excluded members of its body."""
+    if key is None:
+        return None
+    members = None if body is None else body.model_dump(mode="json", by_alias=True, exclude=set(exclude))
+    return Repeatable(caller.sender, f"{request.method} {request.url.path}", key, members)
 
 
 class Transactions(Protocol):

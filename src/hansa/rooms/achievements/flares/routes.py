@@ -19,11 +19,11 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
     once,
     recall,
     remember,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -89,19 +89,19 @@ async def purchase_flare(
     Its spend policy judges the payment as any other. Flares change no reputation.
     """
     await writes.admit(agent.did)
-    repeatable = _repeatable(agent, request, key, body)
+    sent = repeatable(agent, request, key, body, exclude={"approval_id"})
     shown = transfers.one_approval(body.approval_id, approval)
-    order = body.order(shown, capability, repeatable.scope if repeatable else None)
+    order = body.order(shown, capability, sent.scope if sent else None)
 
     async def bought(tx: Tx) -> tuple[str, bool] | agents.Approval:
-        if repeatable and (known := await recall(tx, repeatable)) is not None:
+        if sent and (known := await recall(tx, sent)) is not None:
             return known, True
         made = await buy_flare(tx, agent, order, config)
         if isinstance(made, agents.Approval):
             return made
         answer = FlarePurchaseOut.of(made, config.settlement_currency).model_dump_json()
-        if repeatable:
-            await remember(tx, repeatable, answer)
+        if sent:
+            await remember(tx, sent, answer)
         return answer, False
 
     outcome = await db.transaction(bought)
@@ -145,14 +145,4 @@ async def select_shown_flares(
     async def selected(tx: Tx) -> SelectionOut:
         return SelectionOut.of(await select_flares(tx, agent.did, body.chosen))
 
-    return await once(db, _repeatable(agent, request, key, body), selected)
-
-
-def _repeatable(
-    agent: Agent, request: Request, key: str | None, body: FlarePurchaseIn | SelectionIn
-) -> Repeatable | None:
-    """The request under its key. The approval that it names is not part of the compared body."""
-    if key is None:
-        return None
-    members = body.model_dump(mode="json", exclude={"approval_id"})
-    return Repeatable(agent.did, f"{request.method} {request.url.path}", key, members)
+    return await once(db, repeatable(agent, request, key, body), selected)

@@ -13,10 +13,10 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
     recall,
     remember,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -86,19 +86,18 @@ async def subscribe_to_launch(
     Where more is subscribed than there is, everybody gets a share: speed wins nothing. The subscription is sealed until then.
     """
     await writes.admit(agent.did)
-    members = body.model_dump(mode="json", exclude={"approval_id"})
-    repeatable = Repeatable(agent.did, f"POST {request.url.path}", key, members) if key else None
-    new = body.subscription(capability, repeatable.scope if repeatable else None)
+    sent = repeatable(agent, request, key, body, exclude={"approval_id"})
+    new = body.subscription(capability, sent.scope if sent else None)
 
     async def subscribed(tx: Tx) -> tuple[str, bool] | agents.Approval:
-        if repeatable and (known := await recall(tx, repeatable)) is not None:
+        if sent and (known := await recall(tx, sent)) is not None:
             return known, True
         made = await subscribe(tx, agent, ref, new, runtime_of(request))
         if isinstance(made, agents.Approval):
             return made
         answer = SubscriptionOut.of(made).model_dump_json()
-        if repeatable:
-            await remember(tx, repeatable, answer)
+        if sent:
+            await remember(tx, sent, answer)
         return answer, False
 
     outcome = await db.transaction(subscribed)

@@ -13,13 +13,12 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.errors import Forbidden, Invalid, Refused, TooManyRequests, Unauthorized
-from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
 from hansa.rooms.exchange.errors import ExchangeDisabled, ListingState, ListingUnknown
 
@@ -67,7 +66,7 @@ async def claim_distributions(
     async def claimed(tx: Tx) -> PaidOut:
         return PaidOut.of(await claim(tx, agent, body.ref, config))
 
-    return await once(db, _repeatable(agent, request, key, body), claimed)
+    return await once(db, repeatable(agent, request, key, body), claimed)
 
 
 @router.post(
@@ -91,10 +90,4 @@ async def transfer_points(
     async def moved(tx: Tx) -> MovedPointsOut:
         return MovedPointsOut.of(await move_points(tx, agent, body.transfer(), config))
 
-    return await once(db, _repeatable(agent, request, key, body), moved)
-
-
-def _repeatable(agent: Agent, request: Request, key: str | None, body: RequestBody) -> Repeatable | None:
-    if key is None:
-        return None
-    return Repeatable(agent.did, f"POST {request.url.path}", key, body.model_dump(mode="json"))
+    return await once(db, repeatable(agent, request, key, body), moved)

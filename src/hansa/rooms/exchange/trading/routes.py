@@ -13,8 +13,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     answer_once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -102,10 +102,9 @@ async def place_order(
     owner ends there.
     """
     await writes.admit(agent.did)
-    members = body.model_dump(mode="json", exclude={"approval_id"})
-    repeatable = Repeatable(agent.did, f"POST {request.url.path}", key, members) if key else None
-    new = body.order(capability, repeatable.scope if repeatable else None)
-    answer = await acts.carry_out(new.ref, PlaceOrder(agent, new), repeatable)
+    sent = repeatable(agent, request, key, body, exclude={"approval_id"})
+    new = body.order(capability, sent.scope if sent else None)
+    answer = await acts.carry_out(new.ref, PlaceOrder(agent, new), sent)
     if isinstance(answer, agents.Approval):
         raise transfers.ApprovalRequired(
             context={"approval_id": str(answer.id), "expires_at": answer.expires_at.isoformat()}

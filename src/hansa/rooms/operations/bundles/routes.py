@@ -17,7 +17,13 @@ from hansa.foundation.plumbing.web.caller import (
     agent_holding,
     developer_acting,
 )
-from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, KeyInProgress, KeyReused, once
+from hansa.foundation.plumbing.web.idempotency import (
+    IdempotencyKey,
+    KeyInProgress,
+    KeyReused,
+    once,
+    repeatable,
+)
 from hansa.foundation.plumbing.web.limits import client_site, limited
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable, once_sealed
@@ -34,7 +40,6 @@ from hansa.foundation.values.errors import (
     Unauthorized,
 )
 from hansa.rooms import agents, catalogue, federation
-from hansa.rooms.operations.callers import repeatable
 
 from .errors import BundleRefused, BundleTooLarge, BundleUnknown, SecretInBundle
 from .exporting import export_agent

@@ -21,12 +21,12 @@ from hansa.foundation.plumbing.web.idempotency import (
     KeyReused,
     answer_once,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Forbidden, HostRefused, Invalid, OrgRoleRequired, Unauthorized
 from hansa.rooms import agents, catalogue
-from hansa.rooms.operations.callers import repeatable
 from hansa.rooms.operations.releases import ReleaseUnknown
 
 from .errors import (

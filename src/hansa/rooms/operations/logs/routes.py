@@ -18,8 +18,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
@@ -59,15 +59,12 @@ async def write_logs(
 ) -> Response:
     """Write entries to the log of an agent, all or none, 600 a minute. Secrets in them are not stored; the oldest entries are deleted."""
     entries = await body.new_entries()
-    sender = caller.did if isinstance(caller, Agent) else f"developer:{caller.id}"
-    repeatable = (
-        Repeatable(sender, f"POST {request.url.path}", key, body.model_dump(mode="json")) if key else None
-    )
+    sent = repeatable(caller, request, key, body)
 
     async def written(tx: Tx) -> LogsAcceptedOut:
         return LogsAcceptedOut(accepted=await write(tx, caller, did, entries))
 
-    answer = await once(db, repeatable, written)
+    answer = await once(db, sent, written)
     answer.status_code = 201
     return answer
 

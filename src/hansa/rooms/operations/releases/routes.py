@@ -15,12 +15,12 @@ from hansa.foundation.plumbing.web.idempotency import (
     KeyInProgress,
     KeyReused,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.problem_docs import problems
 from hansa.foundation.values.did import DID_MAX_CHARACTERS
 from hansa.foundation.values.errors import Forbidden, Invalid, OrgRoleRequired, Unauthorized
 from hansa.rooms import agents, catalogue
-from hansa.rooms.operations.callers import repeatable
 
 from .activating import activate_release
 from .errors import ReleasesTooMany, ReleaseUnknown, VersionTaken

@@ -14,8 +14,8 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    Repeatable,
     once,
+    repeatable,
 )
 from hansa.foundation.plumbing.web.limits import WriteLimit, within_read_limit
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -135,15 +135,14 @@ async def bid_for_work(
 ) -> Response:
     """Offer to do the work for a price. The bid is the consent to the contract: an award makes it without another question."""
     await writes.admit(agent.did)
-    members = body.model_dump(mode="json")
-    repeatable = Repeatable(agent.did, f"POST {request.url.path}", key, members) if key else None
+    sent = repeatable(agent, request, key, body)
 
     async def made(tx: Tx) -> WorkBidOut:
         return WorkBidOut.of(
             await bid(tx, agent, work_order_id, body.bid(), settings=config, bond_admits=bond_admits)
         )
 
-    answer = await once(db, repeatable, made)
+    answer = await once(db, sent, made)
     answer.status_code = 201
     return answer
 

@@ -38,6 +38,11 @@ class Developer(msgspec.Struct, frozen=True):
     is_suspended: bool = False
 
     @property
+    def sender(self) -> str:
+        """Name of the caller in limits and Idempotency-Keys."""
+        return f"developer:{self.id}"
+
+    @property
     def areas_in_reach(self) -> frozenset[str]:
         """The areas that this credential opens."""
         return frozenset(area for area in self.areas if allows(self.scopes, f"admin:{area}"))
@@ -92,6 +97,11 @@ class Agent(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         assert self.grant is None or (self.is_governed and self.version is None), "a grant governs"
+
+    @property
+    def sender(self) -> str:
+        """Name of the caller in limits and Idempotency-Keys."""
+        return self.did
 
     @property
     def owner(self) -> Owner:
