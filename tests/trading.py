@@ -247,6 +247,9 @@ class Floor:
                 command = End(data["seq"], data["order_seq"], data["because"])
             elif event_type == "TradeExecuted":
                 recorded.append((data["seq"], data["price"], data["qty"]))
+            elif event_type == "PointsMoved":
+                # A movement draws a number, and no order has a part in it.
+                book.seq = data["seq"]
             if command is not None:
                 events = apply(book, command)
                 book.advance(events)

@@ -12,7 +12,7 @@ from hansa.rooms.exchange.trading import rules
 from tests.all_events import require_schemas_kept
 from tests.exchange import Market
 from tests.organizations import code
-from tests.registry import TestAgent
+from tests.registry import TestAgent, at_once
 from tests.trading import Floor, floor
 
 
@@ -174,7 +174,6 @@ async def test_all_orders_at_a_listing_are_cancelled_at_once(at: Floor):
         ({"price": "10000000000", "qty": 2}, "qty"),
         ({"order_type": "market"}, "body"),
         ({"order_type": "limit", "price": None}, "body"),
-        ({"order_type": "market", "price": None, "time_in_force": "gtc"}, "time_in_force"),
         ({"time_in_force": "ioc", "post_only": True}, "post_only"),
         ({"time_in_force": "ioc", "ttl_seconds": 5}, "ttl_seconds"),
         ({"ttl_seconds": 90 * 86_400 + 1}, "ttl_seconds"),
@@ -190,6 +189,26 @@ async def test_terms_that_do_not_fit_are_refused(at: Floor, terms, field):
     assert refused.status_code == 422, refused.text
     assert refused.json()["error"]["field"] == field
     assert await at.units(buyer) == ("100", "0")
+
+
+@pytest.mark.parametrize("time_in_force", ["gtc", "fok"])
+@pytest.mark.parametrize("side", ["buy", "sell"])
+async def test_a_market_order_is_immediate_or_cancelled_and_another_time_in_force_is_refused(
+    at: Floor, time_in_force, side
+):
+    seller, buyer = await at.parties(2)
+    await at.order(seller, "sell", 2, "2")
+    await at.order(buyer, "buy", 2, "1")
+    before = await at.levels()
+    agent = buyer if side == "buy" else seller
+    refused = await at.try_order(agent, side, 1, time_in_force=time_in_force)
+    error = refused.json()["error"]
+    assert (refused.status_code, error["field"]) == (422, "time_in_force")
+    assert refused.json()["detail"] == "A market order is `ioc`."
+    assert await at.levels() == before
+    for stated in ({"time_in_force": "ioc"}, {}):
+        made = await at.order(agent, side, 1, **stated)
+        assert (made["status"], made["remaining"]) == ("filled", 0)
 
 
 async def test_what_is_not_covered_or_not_traded_is_refused(at: Floor):
@@ -320,6 +339,17 @@ async def test_a_buy_over_the_limit_waits_for_the_owner(at: Floor):
     assert (await at.try_order(buyer, "buy", 4, "2", approval_id=approval_id)).status_code == 409
     # Nobody is asked about what could not be paid anyway.
     assert code(await at.try_order(buyer, "buy", 60, "2")) == (402, "INSUFFICIENT_BALANCE")
+
+
+async def test_of_two_buys_with_one_approval_at_the_same_moment_one_is_placed(at: Floor):
+    _, buyer = await at.parties(2)
+    await at.govern(buyer, per_day_max="50", approval_over="5")
+    asked = await at.try_order(buyer, "buy", 4, "2")
+    approval_id = asked.json()["error"]["context"]["approval_id"]
+    await at.approve(buyer, approval_id)
+    made = await at_once(*(at.try_order(buyer, "buy", 4, "2", approval_id=approval_id) for _ in range(3)))
+    assert sorted(answer.status_code for answer in made) == [201, 409, 409]
+    assert (await at.units(buyer), await at.spent(buyer)) == (("92", "8"), "8")
 
 
 async def test_a_capability_bounds_the_buys_of_its_holder_alone(at: Floor):

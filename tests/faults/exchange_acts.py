@@ -101,6 +101,18 @@ async def _sell(world: World) -> Asking:
     return world.placing(world.at.holder, "sell", "2")
 
 
+async def _buy_governed(world: World) -> Asking:
+    """Two points of a day's budget and of an approval by the owner, which a failed buy leaves as they were."""
+    await world.floor.order(world.at.holder, "sell", 2, "3")
+    buyer = await world.trader()
+    await world.floor.govern(buyer, per_day_max="6", approval_over="5")
+    asked = await world.floor.try_order(buyer, "buy", 2, "3")
+    approval_id = asked.json()["error"]["context"]["approval_id"]
+    await world.floor.approve(buyer, approval_id)
+    key = str(uuid4())
+    return status_of(lambda: world.floor.try_order(buyer, "buy", 2, "3", key, approval_id=approval_id))
+
+
 async def _replace(world: World) -> Asking:
     buyer, order = await world.resting()
     return world.placing(buyer, "buy", "0.4", replaces=order["order_id"])
@@ -205,6 +217,7 @@ async def _give_up(world: World) -> Asking:
 ACTS: dict[str, FailingAct[World]] = {
     "place an order that rests": (_rest, {201}),
     "buy from the book": (_buy, {201}),
+    "buy with the owner's approval": (_buy_governed, {201}),
     "sell to the book": (_sell, {201}),
     "replace an order": (_replace, {201}),
     "cancel an order": (_cancel, {409}),

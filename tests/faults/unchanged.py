@@ -69,6 +69,8 @@ SELECT (SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM commerce_dispute d
   (SELECT md5(string_agg(r::text, ',' ORDER BY ref)) FROM exchange_revenue r) AS revenue,
   (SELECT md5(string_agg(c::text, ',' ORDER BY c::text)) FROM exchange_credit c) AS credits,
   (SELECT count(*) FROM exchange_levy) AS levies,
+  (SELECT md5(string_agg(s::text, ',' ORDER BY agent_id, day)) FROM agents_spending s) AS spending,
+  (SELECT md5(string_agg(a::text, ',' ORDER BY id)) FROM agents_spend_approval a) AS approvals,
   (SELECT count(*) FROM journal_event WHERE event_type LIKE 'Dispute%' OR event_type LIKE 'Bond%'
     OR event_type LIKE 'Contract%' OR event_type LIKE 'CrossRegistry%' OR event_type LIKE 'Units%'
     OR event_type LIKE '%Registry%' OR event_type LIKE 'Order%' OR event_type LIKE 'Listing%' OR event_type LIKE 'Revenue%'

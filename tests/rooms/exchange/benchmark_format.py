@@ -2,14 +2,21 @@
 
 Records have 40 bytes behind a header of 16. The benchmark names no owners: each of its orders has an owner of its own here. An order is
 modified by one that replaces it and keeps its id.
+
+`python -m tests.rooms.exchange.benchmark_format FILE...` replays workloads that the benchmark's generator wrote, and prints the SHA-256 of the
+reports of each, which its `correctness_hash.txt` states.
 """
 
+import hashlib
 import struct
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from hansa.rooms.exchange.matching import (
     Book,
+    Command,
     End,
     Ended,
     Event,
@@ -57,16 +64,18 @@ def read(file: bytes) -> list[Message]:
 
 
 class Replay:
-    """A book under the messages of the benchmark, with the reports that it expects of an engine."""
+    """A book under the messages of the benchmark, with the reports that it expects of an engine. `commands` are those of the last message."""
 
     def __init__(self) -> None:
         self.book = Book()
+        self.commands: list[Command] = []
         self.reports: list[tuple[int, int, str]] = []
         self._seq_of: dict[int, int] = {}
         self._id_of: dict[int, int] = {}
 
     def take(self, message: Message) -> None:
         """Carry out one message."""
+        self.commands = []
         resting = self.book.find(self._seq_of.get(message.order_id, 0))
         if message.type == NEW:
             self._report(ORDER_ACK, message, message.side, message.order_id, message.price, message.qty)
@@ -85,6 +94,10 @@ class Replay:
     def lines(self) -> str:
         """The reports, sorted by the sequence of the message and their type."""
         return "\n".join(line for _, _, line in sorted(self.reports, key=lambda report: report[:2]))
+
+    def digest(self) -> str:
+        """SHA-256 of these lines."""
+        return hashlib.sha256(self.lines().encode()).hexdigest()
 
     def _place(self, message: Message, *, ioc: bool, replaces: Resting | None = None) -> None:
         seq = self.book.seq + 1
@@ -111,6 +124,7 @@ class Replay:
                     raise AssertionError(f"refused: {message}")
 
     def _carry_out(self, command: Place | End) -> list[Event]:
+        self.commands.append(command)
         events = apply(self.book, command)
         self.book.advance(events)
         return events
@@ -121,3 +135,18 @@ class Replay:
     def _report(self, kind: int, message: Message, *figures: int) -> None:
         line = ",".join(str(figure) for figure in (kind, message.sequence, *figures))
         self.reports.append((message.sequence, kind, line))
+
+
+def replayed_file(file: bytes) -> Replay:
+    """The replay of all messages of a file."""
+    replay = Replay()
+    for message in read(file):
+        replay.take(message)
+    return replay
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        done = replayed_file(Path(name).read_bytes())
+        trades = sum(kind == TRADE for _, kind, _ in done.reports)
+        print(f"{name}: {len(done.reports)} reports, {trades} trades, {done.digest()}")
