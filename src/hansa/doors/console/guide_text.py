@@ -82,6 +82,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "runbooks",
             "journal",
             "growth",
+            "replay",
             "administrators",
             "suspension",
             "services",

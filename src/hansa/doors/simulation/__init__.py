@@ -5,11 +5,11 @@ from hansa.foundation.values.money import parse_amount
 
 from . import forging, pools, reputation
 from .forging_attacks import attacks_under
-from .tables import Outcome
+from .tables import Outcome, Table
 
 TRIES = 600
 
-__all__ = ["TRIES", "Outcome", "forged_scores", "pools", "reputation"]
+__all__ = ["TRIES", "Outcome", "Table", "forged_scores", "pools", "reputation"]
 
 
 def forged_scores(settings: Settings, tries: int = TRIES) -> Outcome:

@@ -50,6 +50,7 @@ from hansa.rooms.commerce.contracts import request_changes as request_contract_c
 from hansa.rooms.commerce.contracts import statuses_of as contract_statuses
 from hansa.rooms.commerce.descriptor import ROOM
 from hansa.rooms.commerce.disputes import (
+    DEPOSIT_HOLD,
     DISPUTE_REFUSALS,
     SLASH_BOND,
     AttestationsTooMany,
@@ -159,6 +160,7 @@ __all__ = [
     "BOND_ADMITS",
     "BUY_ROUTE",
     "CONTRACT_REFUSALS",
+    "DEPOSIT_HOLD",
     "DISPUTE_REFUSALS",
     "INTENT_ID_PATTERN",
     "MILESTONES_MAX",

@@ -15,6 +15,7 @@ from hansa.rooms.exchange.records import ShownListing
 from hansa.rooms.exchange.revenue import LeviedDay, newest_levies
 from hansa.rooms.exchange.schemas import ListingReasonIn, RefInPath
 from hansa.rooms.exchange.trading import (
+    OWNER_KIND,
     PERMISSION,
     SPANS,
     Candle,
@@ -36,6 +37,7 @@ from hansa.rooms.exchange.trading import (
 )
 
 __all__ = [
+    "OWNER_KIND",
     "PERMISSION",
     "ROOM",
     "SPANS",

@@ -19,7 +19,13 @@ from hansa.rooms.journal.archive import (
 from hansa.rooms.journal.descriptor import ROOM
 from hansa.rooms.journal.emission import Policy as EmissionPolicy
 from hansa.rooms.journal.emission import change_policy, list_policies, settle_policies
-from hansa.rooms.journal.errors import CursorInvalid, EmissionUndecided, FollowerMoved, FollowerUnknown
+from hansa.rooms.journal.errors import (
+    CursorInvalid,
+    EmissionUndecided,
+    FollowerMoved,
+    FollowerUnknown,
+    SequenceUnknown,
+)
 from hansa.rooms.journal.feed import LIVE_FEED, OWNED_AMONG, LiveFeed, Place, StreamFilter, event_stream
 from hansa.rooms.journal.fold import (
     NOTHING_FOLDED,
@@ -54,6 +60,7 @@ from hansa.rooms.journal.ledger_readings import (
 )
 from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.partitions import keep_partitions_ahead
+from hansa.rooms.journal.periods import JournalPeriod, read_period
 from hansa.rooms.journal.portions import (
     Credit,
     Paid,
@@ -121,6 +128,7 @@ __all__ = [
     "FollowerUnknown",
     "Held",
     "Horizon",
+    "JournalPeriod",
     "LedgerReadings",
     "LiveFeed",
     "Month",
@@ -133,6 +141,7 @@ __all__ = [
     "PublicFilter",
     "PublicPage",
     "Reactor",
+    "SequenceUnknown",
     "SnapshotsDisabled",
     "SortOrder",
     "StoredEvent",
@@ -179,6 +188,7 @@ __all__ = [
     "public_events_of_transaction",
     "public_events_of_transactions",
     "reactor_jobs",
+    "read_period",
     "read_reactors",
     "record_archive",
     "require_expired",

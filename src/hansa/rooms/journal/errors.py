@@ -30,3 +30,9 @@ class FollowerUnknown(NotFound):
 
     code = "FOLLOWER_UNKNOWN"
     sentence = "No follower of the journal has this name."
+
+
+class SequenceUnknown(Invalid):
+    """The journal has no event with this sequence number."""
+
+    sentence = "The journal has no event with this sequence number."

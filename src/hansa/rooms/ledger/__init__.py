@@ -1,6 +1,6 @@
 """The book: accounts, postings, fees, issuing and destroying units, staking."""
 
-from hansa.rooms.ledger import orders
+from hansa.rooms.ledger import orders, replay
 from hansa.rooms.ledger.accounts import (
     ACCOUNTS,
     BALANCES,
@@ -315,6 +315,7 @@ __all__ = [
     "release_unlocked",
     "remaining_in",
     "replace_hold",
+    "replay",
     "require_backed",
     "require_empty",
     "require_issuable",

@@ -9,7 +9,7 @@
 from hansa.foundation.plumbing.settings import GOVERNED, Bounds, Value
 
 from .deciding import require_acceptable, require_current, reset, schedule, unschedule
-from .diff import Change, Diff, diff_json, diff_of, require_within_bounds
+from .diff import Change, Diff, diff_json, diff_of, require_within_bounds, value_of
 from .effect import EFFECTS, TAKES_EFFECT
 from .errors import (
     ParameterCombinationRefused,
@@ -20,7 +20,7 @@ from .errors import (
     ParameterValueInvalid,
 )
 from .following import FOLLOW, FOLLOWER, notified
-from .reading import InForce, Parameter, Scheduled, current, end_of_windows, in_force, in_force_at
+from .reading import InForce, Parameter, Scheduled, current, end_of_windows, in_force, in_force_at, turns
 from .store import CHANNEL
 
 NAMES = tuple(sorted(GOVERNED))
@@ -57,5 +57,7 @@ __all__ = [
     "require_within_bounds",
     "reset",
     "schedule",
+    "turns",
     "unschedule",
+    "value_of",
 ]

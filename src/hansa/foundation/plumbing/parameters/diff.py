@@ -9,6 +9,8 @@ from hansa.foundation.plumbing.settings import GOVERNED, Bounds, Value, canonica
 
 from .errors import ParameterUnknown, ParameterValueInvalid
 
+_INTEGER_DIGITS_MAX = 12
+
 
 class Change(msgspec.Struct, frozen=True):
     """Change of one setting: the value that the decision assumes, and the new one, both canonical."""
@@ -44,6 +46,22 @@ def require_within_bounds(diff: Diff) -> None:
             )
         if change.before == change.after:
             raise ParameterValueInvalid(f"{name}: `from` and `to` are the same value.", field=f"{name}.to")
+
+
+def value_of(name: str, text: str) -> Value:
+    """Return the value that a text states, within the bounds of the setting. Raises: ParameterUnknown, ParameterValueInvalid."""
+    require_known(name)
+    stated: Value = text
+    if GOVERNED[name].kind == "boolean":
+        stated = {"true": True, "false": False}.get(text.lower(), text)
+    elif GOVERNED[name].kind == "integer" and text.isascii() and text.isdigit():
+        stated = int(text[:_INTEGER_DIGITS_MAX])
+    value = _canonical(name, "value", stated)
+    if not is_within_bounds(name, value):
+        raise ParameterValueInvalid(
+            f"{name}: the value must be {_form(GOVERNED[name])}, got {text[:80]!r}.", field=name
+        )
+    return value
 
 
 def require_known(name: str) -> None:

@@ -56,6 +56,12 @@ async def in_force_at(tx: Tx, settings: Settings, moment: datetime) -> Settings:
     return settings.model_copy(update=overlay) if overlay else settings
 
 
+async def turns(tx: Tx) -> tuple[Turn, ...]:
+    """Return every change that was decided and not withdrawn, by its moment."""
+    _, decided = await store.decided(tx)
+    return tuple(one.turn for one in decided)
+
+
 async def end_of_windows(tx: Tx, settings: Settings, name: str, unit: timedelta) -> datetime:
     """Return the end of the last window that has begun, each as long as the setting said at its beginning, in units."""
     now, decided = await store.decided(tx)

@@ -15,6 +15,7 @@ from hansa.rooms.commerce.disputes.account_end import (
 from hansa.rooms.commerce.disputes.award_routes import award_router
 from hansa.rooms.commerce.disputes.bundle import proposal_for, signed_bundle, signed_verdict
 from hansa.rooms.commerce.disputes.deciding import DISPUTE_DEADLINES, Ordered, open_voting, rule
+from hansa.rooms.commerce.disputes.deposits import OWNER_KIND as DEPOSIT_HOLD
 from hansa.rooms.commerce.disputes.dispute import (
     AwardFilter,
     AwardStatus,
@@ -56,6 +57,7 @@ from hansa.rooms.commerce.disputes.store import OpenDecisions
 
 __all__ = [
     "ACCOUNT_END",
+    "DEPOSIT_HOLD",
     "DISPUTE_DEADLINES",
     "DISPUTE_REFUSALS",
     "SLASH_BOND",

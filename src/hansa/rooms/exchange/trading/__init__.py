@@ -23,7 +23,7 @@ from hansa.rooms.exchange.trading.market import (
 )
 from hansa.rooms.exchange.trading.market_routes import market_router
 from hansa.rooms.exchange.trading.reading_store import Candle, Depth, Held, Level
-from hansa.rooms.exchange.trading.records import Order, ShownOrder
+from hansa.rooms.exchange.trading.records import OWNER_KIND, Order, ShownOrder
 from hansa.rooms.exchange.trading.routes import router
 from hansa.rooms.exchange.trading.schemas import OrderIn
 
@@ -34,6 +34,7 @@ __all__ = [
     "ORDERS_OF_ENDED",
     "ORDERS_OF_STOPPED",
     "ORDER_EXPIRY",
+    "OWNER_KIND",
     "PERMISSION",
     "SPANS",
     "Candle",
