@@ -61,7 +61,7 @@ def _kinds(runtime: Runtime, dids: list[str]) -> dict[str, Kind]:
     async def hold() -> bool:
         payer, payee = random.sample(dids, 2)
         order = orders.hold(payer, AMOUNT, ledger.NewHold("bench", payer[-36:], payee))
-        opened.append(int((await group.submit([order], None, lambda made: str(made[0].hold_id))).answer))
+        opened.append(int((await group.submit([order], None, lambda made: str(made[0].hold_id))).text))
         return True
 
     async def end(order: Callable[[int], ledger.Order]) -> bool:

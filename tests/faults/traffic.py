@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.storage.database import Database, Tx
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor
@@ -72,8 +73,8 @@ def _rendered(receipt: ledger.Receipt) -> str:
     return f"{receipt.tx_id} {receipt.payer_balance_after}"
 
 
-def _read(answered: ledger.OrderAnswer) -> Answer:
-    tx_id, balance = answered.answer.split()
+def _read(answered: idempotency.Answer) -> Answer:
+    tx_id, balance = answered.text.split()
     return int(tx_id), int(balance)
 
 

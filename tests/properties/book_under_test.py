@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
+from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.idempotency import Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, parse_amount
@@ -213,8 +214,8 @@ class BookUnderTest:
         self.run(self._auditor.execute(statement, *values))
 
 
-def _answer_of(outcome: ledger.OrderAnswer | Refused) -> Answer:
-    if isinstance(outcome, ledger.OrderAnswer):
-        returned = json.loads(outcome.answer)
+def _answer_of(outcome: idempotency.Answer | Refused) -> Answer:
+    if isinstance(outcome, idempotency.Answer):
+        returned = json.loads(outcome.text)
         return Answer(200, {name: returned[name] for name in _MONEY}, outcome.replayed)
     return Answer(outcome.status, dict(outcome.context or {}) if outcome.status == 402 else {})

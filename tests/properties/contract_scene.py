@@ -66,15 +66,19 @@ class Scene:
 
     async def _accept_together(self, tx: Tx) -> Any:
         """The acceptance as one of those that share a transaction, or by itself where it is left out."""
-        act = PlainMove(self.contract_id, self.bob.did, self._judge_acceptance, binds=True, request=None)
-        return (await carry_out(tx, [act], self.settings)).get(act) or await self._accept(tx)
+        act = PlainMove(self.contract_id, self.bob.did, self._judge_acceptance, binds=True)
+        return (await carry_out(tx, [act], self.settings.settlement_currency)).get(act) or await self._accept(
+            tx
+        )
 
     def _judge_acceptance(self, contract: Contract) -> Move | None:
         return judge_acceptance(contract, self.bob.did)
 
     async def _submit_together(self, tx: Tx) -> Any:
-        act = PlainMove(self.contract_id, self.bob.did, self._judge_submission, binds=False, request=None)
-        return (await carry_out(tx, [act], self.settings)).get(act) or await self._submit(tx)
+        act = PlainMove(self.contract_id, self.bob.did, self._judge_submission, binds=False)
+        return (await carry_out(tx, [act], self.settings.settlement_currency)).get(act) or await self._submit(
+            tx
+        )
 
     def _judge_submission(self, contract: Contract) -> Move:
         return judge_submission(contract, self.bob.did, Submission(None, None))

@@ -9,7 +9,7 @@ from typing import Any
 
 from scale import by_tier, printed_seed
 
-from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, share
 from hansa.rooms import ledger
@@ -134,7 +134,7 @@ async def _one_by_one(registry: TestRegistry, asked: tuple[Any, ...]) -> list[An
         receipt, replayed = await registry.database.transaction(lambda tx: transfer_alone(tx, *asked, book))
     except Refused as refusal:
         return [_refusal(refusal)]
-    return [ledger.OrderAnswer(_text(receipt), replayed)]
+    return [Answer(_text(receipt), replayed)]
 
 
 async def _in_batches(registry: TestRegistry, orders: list[Any], chance: random.Random) -> list[Any]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from hansa.foundation.plumbing.storage.database import Database, Tx
-from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount, parse_amount, units
 from hansa.rooms import ledger
@@ -48,7 +48,7 @@ class Scene:
     def keyed(self, payer: str, payee: str, amount: str) -> UseCase:
         ticket = self.ticket(payer, payee, amount, key="the key")
 
-        async def answered(tx: Tx) -> ledger.OrderAnswer:
+        async def answered(tx: Tx) -> Answer:
             (outcome,) = await outcomes_of_batch(tx, [ticket], self.book)
             if isinstance(outcome, Refused):
                 raise outcome
@@ -107,8 +107,7 @@ NARROW: dict[str, Pair] = {
             s.batch((s.carol, s.bob, "20"), (s.bob, s.alice, "1")),
         ],
         lambda outcomes, held: (
-            all(kinds(batch) == {ledger.OrderAnswer} for batch in outcomes)
-            and held == ("90.95", "123.97", "84.9", "0")
+            all(kinds(batch) == {Answer} for batch in outcomes) and held == ("90.95", "123.97", "84.9", "0")
         ),
     ),
     "a batch and an opposite transfer both finish": (
@@ -117,7 +116,7 @@ NARROW: dict[str, Pair] = {
             s.transfer(s.carol, s.alice, "20"),
         ],
         lambda outcomes, held: (
-            kinds(outcomes[0]) == {ledger.OrderAnswer}
+            kinds(outcomes[0]) == {Answer}
             and isinstance(outcomes[1], ledger.Receipt)
             and held == ("104.925", "110", "84.9", "0")
         ),
@@ -144,14 +143,14 @@ WIDE: dict[str, Pair] = {
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "10")],
         lambda outcomes, held: (
             posted_once(outcomes, "89.95")
-            and kinds(outcomes) <= {ledger.OrderAnswer, KeyInProgress}
+            and kinds(outcomes) <= {Answer, KeyInProgress}
             and held == ("89.95", "110", "100", "0")
         ),
     ),
     "one key, two bodies: one effect": (
         lambda s: [s.keyed(s.alice, s.bob, "10"), s.keyed(s.alice, s.bob, "20")],
         lambda outcomes, held: (
-            kinds(outcomes) in [{ledger.OrderAnswer, KeyInProgress}, {ledger.OrderAnswer, KeyReused}]
+            kinds(outcomes) in [{Answer, KeyInProgress}, {Answer, KeyReused}]
             and held in {("89.95", "110", "100", "0"), ("79.9", "120", "100", "0")}
         ),
     ),
@@ -219,8 +218,8 @@ def receipts(outcomes: list[Any]) -> int:
 
 
 def posted_once(outcomes: list[Any], answer: str) -> bool:
-    answers = [outcome for outcome in outcomes if isinstance(outcome, ledger.OrderAnswer)]
-    return {one.answer for one in answers} == {answer} and sum(not one.replayed for one in answers) == 1
+    answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+    return {one.text for one in answers} == {answer} and sum(not one.replayed for one in answers) == 1
 
 
 def holding_up(did: str) -> UseCase:

@@ -10,6 +10,7 @@ import pytest
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent, Developer
+from hansa.foundation.plumbing.web.idempotency import Answer
 from hansa.foundation.values.money import format_amount, parse_amount
 from hansa.foundation.values.roles import permissions_of
 from hansa.foundation.values.secrets import fingerprint, new_name
@@ -91,7 +92,7 @@ def bounded(**limits: str) -> SpendPolicy:
 
 
 def paid(outcomes: list[Any]) -> int:
-    return sum(isinstance(outcome, ledger.OrderAnswer) for outcome in outcomes)
+    return sum(isinstance(outcome, Answer) for outcome in outcomes)
 
 
 def names(outcomes: list[Any]) -> set[str]:
@@ -112,17 +113,17 @@ MEETINGS = {
     "two payments that a day cannot hold: one is refused": Meeting(
         bounded(per_day_max="10"),
         lambda s: [s.pay("6"), s.pay("7")],
-        lambda outcomes, got: names(outcomes) == {"OrderAnswer", "OverDayLimit"} and got in {"6", "7"},
+        lambda outcomes, got: names(outcomes) == {"Answer", "OverDayLimit"} and got in {"6", "7"},
     ),
     "a payment is judged by the old policy or by the new one": Meeting(
         bounded(per_tx_max="10"),
         lambda s: [s.pay("6"), s.put(bounded(per_tx_max="5"))],
-        lambda outcomes, got: names(outcomes) in ({"OrderAnswer", "Authz"}, {"OverPaymentLimit", "Authz"}),
+        lambda outcomes, got: names(outcomes) in ({"Answer", "Authz"}, {"OverPaymentLimit", "Authz"}),
     ),
     "a policy that is taken away meets a payment": Meeting(
         bounded(per_tx_max="5"),
         lambda s: [s.pay("6"), s.put(None)],
-        lambda outcomes, got: names(outcomes) in ({"OrderAnswer", "Authz"}, {"OverPaymentLimit", "Authz"}),
+        lambda outcomes, got: names(outcomes) in ({"Answer", "Authz"}, {"OverPaymentLimit", "Authz"}),
     ),
     "an approval is decided once": Meeting(
         bounded(approval_over="5"),
@@ -132,7 +133,7 @@ MEETINGS = {
     "an approval pays once": Meeting(
         bounded(approval_over="5"),
         lambda s: [s.pay("6", approval=s.approval), s.pay("6", approval=s.approval)],
-        lambda outcomes, got: names(outcomes) == {"OrderAnswer", "ApprovalUnusable"} and got == "6",
+        lambda outcomes, got: names(outcomes) == {"Answer", "ApprovalUnusable"} and got == "6",
         is_approved=True,
     ),
     "an approval is used only after it was given": Meeting(
@@ -148,9 +149,7 @@ MEETINGS = {
     "two payments that one budget cannot hold: one is refused": Meeting(
         None,
         lambda s: [s.pay("6", capability=s.capability), s.pay("7", capability=s.capability)],
-        lambda outcomes, got: (
-            names(outcomes) == {"OrderAnswer", "CapabilityBudgetSpent"} and got in {"6", "7"}
-        ),
+        lambda outcomes, got: names(outcomes) == {"Answer", "CapabilityBudgetSpent"} and got in {"6", "7"},
     ),
     "what is drawn while the capability is revoked is revoked with it, or never drawn": Meeting(
         None,

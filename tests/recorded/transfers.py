@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.foundation.plumbing.web.idempotency import Answer
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
@@ -149,7 +150,7 @@ async def _batch(record: Recorder, by: Parties) -> None:
     )
     for order, outcome in zip(orders, outcomes, strict=True):
         name = f"in a batch: {order.payer} pays {order.amount} to {order.payee}"
-        record.note(name, outcome.answer if isinstance(outcome, ledger.OrderAnswer) else outcome)
+        record.note(name, outcome.text if isinstance(outcome, Answer) else outcome)
 
 
 async def _supply(record: Recorder, by: Parties) -> None:

@@ -6,18 +6,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-
-import msgspec
+from typing import Never
 
 from hansa.foundation.events import VoteCast
 from hansa.foundation.plumbing.jobs import enqueue
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage import clock
-from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web import idempotency
-from hansa.foundation.plumbing.web.idempotency import Repeatable
-from hansa.foundation.values.errors import Refused, Unavailable
+from hansa.foundation.plumbing.web.idempotency import Answer, Repeatable
+from hansa.foundation.plumbing.web.shared_transactions import SharedTransactions
+from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.rooms import ledger
 
@@ -30,26 +28,14 @@ from .schemas import GovernanceVoteOut
 TOGETHER_MAX = 100
 
 
-class Cast(msgspec.Struct, frozen=True, eq=False):
-    """A vote that is to be cast, and the request that asks for it, where it has a key."""
-
-    ballot: Ballot
-    request: Repeatable | None = None
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """The answer to a vote as it goes out, and whether it is a repetition."""
-
-    text: str
-    replayed: bool
-
-
 class Votes:
-    """The votes of one process that share transactions."""
+    """The votes of one process, which share transactions."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._gathered = BatchLoader[Cast, Answer | Refused](self._load)
+        self._settings = runtime.settings
+        self._shared = SharedTransactions[Ballot, Never](
+            runtime.database, _answered, TOGETHER_MAX, names_of=_names_of
+        )
 
     async def cast(self, ballot: Ballot, request: Repeatable | None) -> Answer:
         """Cast a vote; durable when this returns.
@@ -57,77 +43,23 @@ class Votes:
         Raises: GovernanceDisabled, ProposalUnknown, AccountUnknown, AccountSuspended, ProposalNotOpen, AlreadyVoted, NoWeight,
         KeyReused, KeyInProgress, Unavailable.
         """
-        rules.require_enabled(self._runtime.settings)
-        answer = await self._gathered.find(Cast(ballot, request))
-        assert answer is not None, "every vote is answered"
-        if isinstance(answer, Refused):
-            raise answer
-        return answer
-
-    async def _load(self, asked: Sequence[Cast]) -> dict[Cast, Answer | Refused]:
-        done: dict[Cast, Answer | Refused] = {}
-        for begin in range(0, len(asked), TOGETHER_MAX):
-            done |= await self._in_one_transaction(asked[begin : begin + TOGETHER_MAX])
-        return done
-
-    async def _in_one_transaction(self, asked: Sequence[Cast]) -> dict[Cast, Answer | Refused]:
-        try:
-            return await self._runtime.database.transaction(lambda tx: cast_all(tx, asked))
-        except Unavailable:
-            raise
-        except Exception as error:
-            if len(asked) == 1:
-                if isinstance(error, Refused):
-                    return {asked[0]: error}
-                raise
-        # One of them is not what the database takes: each is cast by itself.
-        answers: dict[Cast, Answer | Refused] = {}
-        for one in asked:
-            answers |= await self._in_one_transaction([one])
-        return answers
+        rules.require_enabled(self._settings)
+        return await self._shared.carry_out(ballot, request)
 
 
 VOTES: Slot[Votes] = Slot("governance: votes that share transactions", build=Votes)
 
 
-async def cast_all(tx: Tx, asked: Sequence[Cast]) -> dict[Cast, Answer | Refused]:
-    """Cast those of the votes that are not refused."""
-    fresh, answers = await _recalled(tx, asked)
-    found = await cast(tx, [one.ballot for one in fresh])
-    made = {
-        one: outcome if isinstance(outcome, Refused) else GovernanceVoteOut.of(outcome).model_dump_json()
-        for one, outcome in zip(fresh, found, strict=True)
-    }
-    kept = [
-        (one.request, text) for one, text in made.items() if one.request is not None and isinstance(text, str)
-    ]
-    if kept:
-        await idempotency.remember_each(tx, kept)
-    return answers | {
-        one: Answer(outcome, replayed=False) if isinstance(outcome, str) else outcome
-        for one, outcome in made.items()
-    }
+def _names_of(ballot: Ballot) -> frozenset[tuple[int, str]]:
+    return frozenset({(ballot.proposal_id, ballot.voter_did)})
 
 
-async def _recalled(tx: Tx, asked: Sequence[Cast]) -> tuple[list[Cast], dict[Cast, Answer | Refused]]:
-    """The votes that are new, and the answers to those that are repetitions or cannot be cast now."""
-    keyed: dict[bytes, list[Cast]] = {}
-    for one in asked:
-        if one.request is not None:
-            keyed.setdefault(one.request.scope, []).append(one)
-    firsts = [(same[0], same[0].request) for same in keyed.values()]
-    requests = [request for _, request in firsts if request is not None]
-    known = await idempotency.recall_each(tx, requests) if requests else []
-    fresh = [one for one in asked if one.request is None]
-    answers: dict[Cast, Answer | Refused] = {
-        one: idempotency.KeyInProgress() for same in keyed.values() for one in same[1:]
+async def _answered(tx: Tx, ballots: Sequence[Ballot]) -> dict[Ballot, str | Exception]:
+    outcomes = zip(ballots, await cast(tx, ballots), strict=True)
+    return {
+        ballot: outcome if isinstance(outcome, Refused) else GovernanceVoteOut.of(outcome).model_dump_json()
+        for ballot, outcome in outcomes
     }
-    for (one, _), answer in zip(firsts, known, strict=True):
-        if answer is None:
-            fresh.append(one)
-        else:
-            answers[one] = Answer(answer, replayed=True) if isinstance(answer, str) else answer
-    return fresh, answers
 
 
 async def cast(tx: Tx, ballots: Sequence[Ballot]) -> list[Vote | Refused]:

@@ -15,7 +15,7 @@ from hansa.rooms.ledger.accounts import (
     open_account,
     open_leg,
 )
-from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, OrderAnswer, try_in_batch
+from hansa.rooms.ledger.batch import GROUP_COMMIT, GroupCommit, try_in_batch
 from hansa.rooms.ledger.book import Book
 from hansa.rooms.ledger.bridging import (
     BridgeAmount,
@@ -216,7 +216,6 @@ __all__ = [
     "Movement",
     "NewHold",
     "Order",
-    "OrderAnswer",
     "OrderRefused",
     "PaymentOrder",
     "PeerLimitReached",

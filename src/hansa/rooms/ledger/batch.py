@@ -31,7 +31,7 @@ from hansa.foundation.plumbing.telemetry.metrics import (
 )
 from hansa.foundation.plumbing.telemetry.tracing import TRACE, Trace, tracing
 from hansa.foundation.plumbing.web.changed_caller import CallerChanged
-from hansa.foundation.plumbing.web.idempotency import KeyInProgress, Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, KeyInProgress, Repeatable
 from hansa.foundation.values.canonical import digest
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.money import Minor
@@ -63,13 +63,6 @@ _ENCODER = msgspec.json.Encoder()
 _POSTED = postings_total.labels("transfer")
 
 _groups = itertools.count(1)
-
-
-class OrderAnswer(msgspec.Struct, frozen=True):
-    """The answer to orders as it goes out, and whether it is a repetition."""
-
-    answer: str
-    replayed: bool
 
 
 Row: TypeAlias = asyncpg.Record
@@ -195,7 +188,7 @@ class GroupCommit:
         request: Repeatable | None,
         render: Callable[[Receipt], str],
         caller_version: int | None = None,
-    ) -> OrderAnswer:
+    ) -> Answer:
         """Carry out `posting.transfer` and store its answer under the request's key; durable when this returns.
 
         With `caller_version` it is carried out only if the payer still has that version.
@@ -211,7 +204,7 @@ class GroupCommit:
         request: Repeatable | None,
         render: Callable[[Sequence[Receipt]], str],
         render_again: Callable[[str], str] | None = None,
-    ) -> OrderAnswer:
+    ) -> Answer:
         """Carry out orders of any kind, all or none; durable when this returns.
 
         `render_again` makes the answer from the one that another path of this act stored under the same key.
@@ -226,7 +219,7 @@ class GroupCommit:
             and rows[0]["outcome"] == "replayed"
             and not is_of_receipts(rows[0]["answer"])
         ):
-            return OrderAnswer(render_again(rows[0]["answer"]), replayed=True)
+            return Answer(render_again(rows[0]["answer"]), replayed=True)
         return answer_of(ticket, rows)
 
     async def carry_out(self, given: Sequence[Order]) -> list[Receipt]:
@@ -381,7 +374,7 @@ async def post_batch(tx: Tx, tickets: Sequence[Ticket], book: Book) -> list[Sequ
     return [list(itertools.islice(rows, len(ticket.lines))) for ticket in tickets]
 
 
-def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
+def answer_of(ticket: Ticket, rows: Sequence[Row]) -> Answer:
     """The answer to a ticket on which the database decided.
 
     Raises: the refusal of its first order that cannot be carried out, ClaimRefused, CallerChanged, KeyReused, KeyInProgress.
@@ -389,11 +382,11 @@ def answer_of(ticket: Ticket, rows: Sequence[Row]) -> OrderAnswer:
     match rows[0]["outcome"]:
         case "replayed":
             receipts = stored_receipts(rows[0]["answer"], Minor(ticket.orders[0].amount))
-            return OrderAnswer(ticket.render(receipts), replayed=True)
+            return Answer(ticket.render(receipts), replayed=True)
         case "barred":
             assert ticket.refusal is not None
             raise ticket.refusal
-    return OrderAnswer(ticket.render(receipts_of(ticket, rows)), replayed=False)
+    return Answer(ticket.render(receipts_of(ticket, rows)), replayed=False)
 
 
 def receipts_of(ticket: Ticket, rows: Sequence[Row]) -> list[Receipt]:

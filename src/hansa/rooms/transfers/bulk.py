@@ -19,7 +19,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import Repeatable, answer_once
+from hansa.foundation.plumbing.web.idempotency import Answer, Repeatable, answer_once
 from hansa.foundation.values.errors import Forbidden, Refused, Unavailable
 from hansa.rooms import agents, ledger
 
@@ -46,7 +46,7 @@ class Line(msgspec.Struct, frozen=True):
     render: Callable[[ledger.Receipt], str]
 
 
-Outcome: TypeAlias = ledger.OrderAnswer | Refused
+Outcome: TypeAlias = Answer | Refused
 """What became of a line."""
 
 
@@ -77,10 +77,8 @@ async def transfer_each(
     return outcomes
 
 
-def _decided(outcome: ledger.OrderAnswer | BaseException) -> Outcome:
-    if isinstance(outcome, ledger.OrderAnswer) or (
-        isinstance(outcome, Refused) and not isinstance(outcome, Unavailable)
-    ):
+def _decided(outcome: Answer | BaseException) -> Outcome:
+    if isinstance(outcome, Answer) or (isinstance(outcome, Refused) and not isinstance(outcome, Unavailable)):
         return outcome
     raise outcome
 
@@ -131,7 +129,7 @@ async def _transfer_all(tx: Tx, payer: Payer, lines: Sequence[Line]) -> list[Out
 class _Walk(msgspec.Struct):
     """Lines as far as they are cleared: the outcome of each, those to be made, and why the next line is refused."""
 
-    outcomes: list[ledger.OrderAnswer | None] = msgspec.field(default_factory=list)
+    outcomes: list[Answer | None] = msgspec.field(default_factory=list)
     fresh: list[int] = msgspec.field(default_factory=list)
     refusal: "ledger.OrderRefused | _ApprovalMissing | None" = None
 
@@ -151,7 +149,7 @@ async def _made(tx: Tx, payer: Payer, lines: Sequence[Line], walk: _Walk) -> lis
             tx, [(lines[index].request, receipt.as_text()) for index, receipt in made.items()]
         )
     return [
-        known or ledger.OrderAnswer(line.render(made[index]), replayed=False)
+        known or Answer(line.render(made[index]), replayed=False)
         for index, (line, known) in enumerate(zip(lines, walk.outcomes, strict=True))
     ]
 
@@ -188,8 +186,8 @@ def _required(approval: agents.Approval) -> ApprovalRequired:
     return ApprovalRequired(context={"approval_id": str(approval.id)})
 
 
-def _replayed(line: Line, kept: str) -> ledger.OrderAnswer:
-    return ledger.OrderAnswer(line.render(ledger.Receipt.of_text(kept, line.order.amount)), replayed=True)
+def _replayed(line: Line, kept: str) -> Answer:
+    return Answer(line.render(ledger.Receipt.of_text(kept, line.order.amount)), replayed=True)
 
 
 def bulk_answer(body: TransfersIn, outcomes: Sequence[Outcome]) -> Response:
@@ -200,7 +198,7 @@ def bulk_answer(body: TransfersIn, outcomes: Sequence[Outcome]) -> Response:
     ]
     refused = sum(isinstance(outcome, Refused) for outcome in outcomes)
     answer = {"items": items, "completed": len(items) - refused, "refused": refused}
-    is_replay = all(isinstance(outcome, ledger.OrderAnswer) and outcome.replayed for outcome in outcomes)
+    is_replay = all(isinstance(outcome, Answer) and outcome.replayed for outcome in outcomes)
     return answer_once(msgspec.json.encode(answer).decode(), replayed=is_replay)
 
 
@@ -208,5 +206,5 @@ def _item(index: int, key: str, outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Refused):
         error = {"code": outcome.code, "detail": outcome.detail, "context": outcome.context}
         return {"index": index, "key": key, "status": "refused", "answer": None, "error": error}
-    answer = msgspec.Raw(outcome.answer.encode())
+    answer = msgspec.Raw(outcome.text.encode())
     return {"index": index, "key": key, "status": "completed", "answer": answer, "error": None}

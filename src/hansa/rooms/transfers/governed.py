@@ -12,7 +12,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, Repeatable
 from hansa.foundation.plumbing.web.in_process import InCommit
 from hansa.rooms import agents, ledger
 
@@ -32,15 +32,13 @@ class GovernedTransfer(msgspec.Struct, frozen=True):
 
 async def transfer_governed(
     tx: Tx, agent: Agent, asked: GovernedTransfer, settings: Settings
-) -> ledger.OrderAnswer | agents.Approval:
+) -> Answer | agents.Approval:
     """Make the transfer, or ask the agent's owner about it.
 
     Raises: the errors of `ledger.transfer`, `agents.clear_payment`, `agents.ask_owner` and `idempotency.recall`.
     """
     if asked.request and (stored := await idempotency.recall(tx, asked.request)) is not None:
-        return ledger.OrderAnswer(
-            asked.render(ledger.Receipt.of_text(stored, asked.order.amount)), replayed=True
-        )
+        return Answer(asked.render(ledger.Receipt.of_text(stored, asked.order.amount)), replayed=True)
     clearance = await agents.clear_payment(tx, agent, asked.payment, settings)
     if clearance is agents.Clearance.NEEDS_APPROVAL:
         # Nobody is asked about what could not be paid anyway.
@@ -52,4 +50,4 @@ async def transfer_governed(
     if asked.request:
         # As the group commit keeps it: either may be asked to render it again.
         await idempotency.remember(tx, asked.request, receipt.as_text())
-    return ledger.OrderAnswer(asked.render(receipt), replayed=False)
+    return Answer(asked.render(receipt), replayed=False)

@@ -240,4 +240,4 @@ def _payment(
 def _answer_to(made: Made, currency: str) -> Response:
     if isinstance(made, agents.Approval):
         return approval_answer(made, currency)
-    return answer_once(made.answer, replayed=made.replayed)
+    return answer_once(made.text, replayed=made.replayed)

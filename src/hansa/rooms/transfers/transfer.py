@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.process.runtime import Runtime
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.caller import Agent, require_permission
+from hansa.foundation.plumbing.web.idempotency import Answer
 from hansa.foundation.values.money import format_amount
 from hansa.rooms import agents, ledger
 
@@ -29,7 +30,7 @@ from .pools import NotASwap
 from .receiver_registry import is_elsewhere, names_another_issuer, peer_of
 from .schemas import SendOut
 
-Made: TypeAlias = ledger.OrderAnswer | agents.Approval
+Made: TypeAlias = Answer | agents.Approval
 """Answer of a transfer that was made or planned, or the approval that its owner has to give."""
 
 
@@ -131,7 +132,7 @@ async def _planned_here(runtime: Runtime, agent: Agent, asked: GovernedTransfer,
     preview = await ledger.GROUP_COMMIT.of(runtime).preview(asked.order)
     book = ledger.Book.of(settings)
     plan = SendOut.planned(preview, asked.order, book, needs_approval=needs_approval)
-    return ledger.OrderAnswer(plan.model_dump_json(), replayed=False)
+    return Answer(plan.model_dump_json(), replayed=False)
 
 
 async def _has_peer(database: Database, did: str, settings: Settings) -> bool:
@@ -153,11 +154,11 @@ async def _send_across(
         require_permission(agent, crossing_request.payment.permission, runtime.settings.agent_rbac_mode)
     if dry_run:
         plan = await _planned_across(runtime, agent, crossing_request)
-        return ledger.OrderAnswer(plan.model_dump_json(), replayed=False)
+        return Answer(plan.model_dump_json(), replayed=False)
     crossed = await across(runtime, agent, crossing_request)
     if isinstance(crossed, agents.Approval):
         return crossed
-    return ledger.OrderAnswer(SendOut.crossed(crossed.crossing).model_dump_json(), crossed.replayed)
+    return Answer(SendOut.crossed(crossed.crossing).model_dump_json(), crossed.replayed)
 
 
 async def _planned_across(runtime: Runtime, agent: Agent, crossing_request: CrossingRequest) -> SendOut:

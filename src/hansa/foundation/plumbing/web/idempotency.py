@@ -65,6 +65,13 @@ class Repeatable(msgspec.Struct, frozen=True):
         return sha256(f"{self.caller}\n{self.route}\n{self.key}".encode()).digest()
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """The answer to a request as it goes out, and whether it is a repetition."""
+
+    text: str
+    replayed: bool
+
+
 class Caller(Protocol):
     """Caller with a name of its own."""
 

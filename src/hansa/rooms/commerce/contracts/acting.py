@@ -11,7 +11,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import IdempotencyKey, Repeatable, answer_once
+from hansa.foundation.plumbing.web.idempotency import Answer, IdempotencyKey, Repeatable, answer_once
 from hansa.foundation.plumbing.web.limits import LeasedLimit, WriteLimit
 from hansa.foundation.values.request_body import RequestBody
 from hansa.rooms import agents, ledger
@@ -60,7 +60,7 @@ class ContractAct(msgspec.Struct, frozen=True):
     async def once(
         self,
         act: Callable[[Tx], Awaitable[ContractShown | agents.Approval]],
-        gathered: Callable[[], Awaitable[ledger.OrderAnswer | None]] | None = None,
+        gathered: Callable[[], Awaitable[Answer | None]] | None = None,
     ) -> Response:
         """Carry out the act once. An act that waits for the agent's owner leaves its key free, and is refused.
 
@@ -72,7 +72,7 @@ class ContractAct(msgspec.Struct, frozen=True):
         """
         await self.writes.admit(self.agent.did)
         if gathered is not None and (done := await gathered()) is not None:
-            return answer_once(done.answer, replayed=done.replayed)
+            return answer_once(done.text, replayed=done.replayed)
         outcome = await self.runtime.database.transaction(lambda tx: self._recalled_or_done(tx, act))
         if isinstance(outcome, agents.Approval):
             raise PaymentNeedsApproval(

@@ -15,7 +15,7 @@ from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused, Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, KeyInProgress, KeyReused, Repeatable
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import ledger
 
@@ -63,7 +63,7 @@ class Approvals:
 
     async def approve(
         self, agent: Agent, contract_id: int, milestone: int | None, request: Repeatable | None
-    ) -> ledger.OrderAnswer | None:
+    ) -> Answer | None:
         """The answer with the completed contract, or a repetition of it; None where it has to be judged by itself.
 
         Raises: KeyReused, KeyInProgress, Unavailable.

@@ -12,14 +12,12 @@ from contextlib import suppress
 import msgspec
 
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
-from hansa.foundation.plumbing.settings import Settings
-from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.storage.database import Tx
-from hansa.foundation.plumbing.web import idempotency
-from hansa.foundation.plumbing.web.idempotency import Repeatable
+from hansa.foundation.plumbing.web.idempotency import Answer, Repeatable
+from hansa.foundation.plumbing.web.shared_transactions import SharedTransactions
 from hansa.foundation.values.did import is_system_did
-from hansa.foundation.values.errors import Refused, Unavailable
-from hansa.rooms import agents, journal, ledger
+from hansa.foundation.values.errors import Refused
+from hansa.rooms import agents, journal
 
 from . import events, rules, store
 from .contract import Contract, Terms
@@ -41,14 +39,12 @@ class PlainMove(msgspec.Struct, frozen=True, eq=False):
     did: str
     evaluate: Callable[[Contract], Move | None]
     binds: bool
-    request: Repeatable | None
 
 
 class PlainProposal(msgspec.Struct, frozen=True, eq=False):
     """A proposal that needs no consent of the owner."""
 
     terms: Terms
-    request: Repeatable | None
 
 
 PlainAct = PlainMove | PlainProposal
@@ -64,38 +60,35 @@ def is_plain(terms: Terms) -> bool:
     return not terms.milestones and not terms.dates and not is_stated
 
 
+class _ByItself:
+    """Outcome of an act that is not plain or is refused: nothing is done."""
+
+
+_BY_ITSELF = _ByItself()
+
+
 class ContractBatch:
     """The acts of one process that share transactions."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._gathered = BatchLoader[PlainAct, ledger.OrderAnswer](self._load)
+        self._settings = runtime.settings
+        self._shared = SharedTransactions[PlainAct, _ByItself](runtime.database, self._answered, TOGETHER_MAX)
 
-    async def carry_out(self, act: PlainAct) -> ledger.OrderAnswer | None:
+    async def carry_out(self, act: PlainAct, request: Repeatable | None) -> Answer | None:
         """The answer to the act, or the repetition of it; None, and nothing is done, where it has to be carried out by itself.
 
-        Raises: Unavailable; the errors of a transaction with this act alone.
+        Raises: KeyReused, KeyInProgress, Unavailable; the errors of a transaction with this act alone.
         """
-        return await self._gathered.find(act)
+        outcome = await self._shared.carry_out(act, request)
+        return None if isinstance(outcome, _ByItself) else outcome
 
-    async def _load(self, acts: Sequence[PlainAct]) -> dict[PlainAct, ledger.OrderAnswer]:
-        done: dict[PlainAct, ledger.OrderAnswer] = {}
-        for begin in range(0, len(acts), TOGETHER_MAX):
-            done |= await self._in_one_transaction(acts[begin : begin + TOGETHER_MAX])
-        return done
-
-    async def _in_one_transaction(self, acts: Sequence[PlainAct]) -> dict[PlainAct, ledger.OrderAnswer]:
-        try:
-            return await self._runtime.database.transaction(
-                lambda tx: carry_out(tx, acts, self._runtime.settings)
-            )
-        except Unavailable:
-            raise
-        except Exception:
-            if len(acts) == 1:
-                raise
-            # One of them is not what the database takes: each is carried out by itself.
-            return {}
+    async def _answered(
+        self, tx: Tx, acts: Sequence[PlainAct]
+    ) -> dict[PlainAct, str | _ByItself | Exception]:
+        shown = await carry_out(tx, acts, self._settings.settlement_currency)
+        return {
+            act: contract_json(shown[act], self._settings) if act in shown else _BY_ITSELF for act in acts
+        }
 
 
 CONTRACT_BATCH: Slot[ContractBatch] = Slot(
@@ -103,26 +96,18 @@ CONTRACT_BATCH: Slot[ContractBatch] = Slot(
 )
 
 
-async def carry_out(
-    tx: Tx, acts: Sequence[PlainAct], settings: Settings
-) -> dict[PlainAct, ledger.OrderAnswer]:
+async def carry_out(tx: Tx, acts: Sequence[PlainAct], currency: str) -> dict[PlainAct, ContractShown]:
     """Carry out those of the acts that are plain and are not refused; the others are left out, and leave nothing."""
-    fresh, done = await _recalled(tx, acts)
-    moves = [act for act in fresh if isinstance(act, PlainMove)]
-    proposals = [act for act in fresh if isinstance(act, PlainProposal)]
+    moves = [act for act in acts if isinstance(act, PlainMove)]
+    proposals = [act for act in acts if isinstance(act, PlainProposal)]
     contracts = await store.lock_all(tx, {act.contract_id for act in moves}) if moves else {}
     binding = {act.did for act in moves if act.binds} | {act.terms.contractor_did for act in proposals}
     statuses = await _lock_those_who_bind(tx, binding) if binding else {}
-    shown = await _written(
+    return await _written(
         tx,
         _judged(moves, contracts, statuses),
-        await _judged_proposals(tx, proposals, statuses, settings.settlement_currency),
+        await _judged_proposals(tx, proposals, statuses, currency),
     )
-    answers = {act: contract_json(one, settings) for act, one in shown.items()}
-    stored = [(act.request, answer) for act, answer in answers.items() if act.request is not None]
-    if stored:
-        await idempotency.remember_each(tx, stored)
-    return done | {act: ledger.OrderAnswer(answer, replayed=False) for act, answer in answers.items()}
 
 
 async def _lock_those_who_bind(tx: Tx, dids: Collection[str]) -> dict[str, str]:
@@ -130,22 +115,6 @@ async def _lock_those_who_bind(tx: Tx, dids: Collection[str]) -> dict[str, str]:
     statuses = await agents.lock_statuses(tx, dids)
     ending = await agents.ending_among(tx, dids)
     return {did: status for did, status in statuses.items() if did not in ending}
-
-
-async def _recalled(
-    tx: Tx, acts: Sequence[PlainAct]
-) -> tuple[list[PlainAct], dict[PlainAct, ledger.OrderAnswer]]:
-    """Those that are new, and the answers to those that are repetitions; the others may not be carried out now."""
-    keyed: dict[bytes, tuple[PlainAct, Repeatable]] = {}
-    for act in acts:
-        if act.request is not None:
-            keyed.setdefault(act.request.scope, (act, act.request))
-    known = await idempotency.recall_each(tx, [request for _, request in keyed.values()]) if keyed else []
-    found = [(act, answer) for (act, _), answer in zip(keyed.values(), known, strict=True)]
-    fresh = [act for act in acts if act.request is None] + [act for act, answer in found if answer is None]
-    return fresh, {
-        act: ledger.OrderAnswer(answer, replayed=True) for act, answer in found if isinstance(answer, str)
-    }
 
 
 def _judged(

@@ -116,7 +116,7 @@ async def propose_contract(
     """Propose a contract to one provider, or, without `provider_did`, to every agent."""
     act, terms = acts.of(agent, "/contracts", body), body.proposed_by(agent.did)
     proposal = Proposal(terms, body.approval_id, act.scope)
-    together = partial(shared.carry_out, PlainProposal(terms, act.request)) if is_plain(terms) else None
+    together = partial(shared.carry_out, PlainProposal(terms), act.request) if is_plain(terms) else None
 
     async def proposed(tx: Tx) -> ContractShown | agents.Approval:
         return await propose(tx, agent, proposal, acts.config)
@@ -154,12 +154,10 @@ async def accept_contract(
 ) -> Response:
     """Accept a proposal as its provider; of an open proposal the first agent that accepts is the provider."""
     act = acts.of(agent, f"/contracts/{contract_id}/accept")
-    together = PlainMove(
-        contract_id, agent.did, lambda one: judge_acceptance(one, agent.did), binds=True, request=act.request
-    )
+    together = PlainMove(contract_id, agent.did, lambda one: judge_acceptance(one, agent.did), binds=True)
     return await act.once(
         lambda tx: accept(tx, agent.did, contract_id, acts.config, bond_admits),
-        partial(shared.carry_out, together),
+        partial(shared.carry_out, together, act.request),
     )
 
 
@@ -185,10 +183,10 @@ async def submit_work(
         agent.did,
         lambda one: judge_submission(one, agent.did, submission),
         binds=False,
-        request=act.request,
     )
     return await act.once(
-        lambda tx: submit(tx, agent.did, contract_id, submission), partial(shared.carry_out, together)
+        lambda tx: submit(tx, agent.did, contract_id, submission),
+        partial(shared.carry_out, together, act.request),
     )
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage.batch_loader import BatchLoader
 from hansa.foundation.plumbing.web.caller import Agent
-from hansa.foundation.plumbing.web.idempotency import KeyInProgress, KeyReused
+from hansa.foundation.plumbing.web.idempotency import Answer, KeyInProgress, KeyReused
 from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.secrets import fingerprint, new_hex
 from hansa.rooms import agents, ledger
@@ -36,7 +36,7 @@ class PaymentBatch:
 
     async def authorize(
         self, agent: Agent, answer: AuthorizeAnswer, capability_token: str | None
-    ) -> ledger.OrderAnswer | None:
+    ) -> Answer | None:
         """The answer with a new token for a payee that was judged, or a repetition; None where it has to be judged by itself.
 
         Raises: CallerChanged, KeyReused, KeyInProgress, StoredAnswerUnreadable, Unavailable.

@@ -166,7 +166,7 @@ async def authorize_payment(
         outcome = await authorize_alone(
             db, agent, answer, capability_token=capability, quote_token=body.quote_token
         )
-    return answer_once(outcome.answer, replayed=outcome.replayed)
+    return answer_once(outcome.text, replayed=outcome.replayed)
 
 
 @hot_router.post("/verify", response_model=PaymentVerifyOut, responses=problems(Invalid, Unavailable))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.web import idempotency
 from hansa.foundation.plumbing.web.caller import Agent
+from hansa.foundation.plumbing.web.idempotency import Answer
 from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.rooms import agents, ledger, transfers
 
@@ -29,7 +30,7 @@ async def authorize_alone(
     *,
     capability_token: str | None,
     quote_token: str | None = None,
-) -> ledger.OrderAnswer:
+) -> Answer:
     """Authorize a token that cannot be authorized in the ledger's batch (`PaymentBatch.authorize`); return the answer, and whether it is a repetition.
 
     The stored answer opens only with its Idempotency-Key, and is deleted after its 24 hours.
@@ -38,9 +39,9 @@ async def authorize_alone(
     """
     order, request = answer.order, answer.request
 
-    async def act(tx: Tx) -> ledger.OrderAnswer | agents.Approval:
+    async def act(tx: Tx) -> Answer | agents.Approval:
         if request and (stored := await idempotency.recall(tx, request)) is not None:
-            return ledger.OrderAnswer(answer.repeated(stored), replayed=True)
+            return Answer(answer.repeated(stored), replayed=True)
         # After the recall: a repeated request gets its answer although the quote is used, or over by then.
         quoted = await read_quote(tx, agent.did, order, quote_token) if quote_token is not None else None
         presented = Presented(capability_token, request.scope if request else None, quoted)
@@ -50,7 +51,7 @@ async def authorize_alone(
         shown = answer.shown(made.secret, made.token.id, made.token.expires_at)
         if request:
             await idempotency.remember(tx, request, answer.sealed(shown))
-        return ledger.OrderAnswer(shown, replayed=False)
+        return Answer(shown, replayed=False)
 
     done = await db.transaction(act)
     if isinstance(done, agents.Approval):

@@ -10,6 +10,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Agent, agent_holding
 from hansa.foundation.plumbing.web.idempotency import (
+    Answer,
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
@@ -35,7 +36,7 @@ from .errors import (
     PostOnly,
     TooManyOrders,
 )
-from .gathering import ACTS, Acts, Answer
+from .gathering import ACTS, Acts
 from .judging import CancelOrder, PlaceOrder
 from .market import portfolio_of
 from .market_schemas import PortfolioOut

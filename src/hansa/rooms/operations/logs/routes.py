@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 
 from hansa.foundation.plumbing.process.runtime import Db
-from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import (
     Agent,
@@ -18,7 +17,7 @@ from hansa.foundation.plumbing.web.idempotency import (
     IdempotencyKey,
     KeyInProgress,
     KeyReused,
-    once,
+    answer_once,
     repeatable,
 )
 from hansa.foundation.plumbing.web.problem_docs import problems
@@ -28,7 +27,7 @@ from hansa.rooms import agents
 
 from .reading import read
 from .schemas import LogsAcceptedOut, LogsDeletedOut, LogsIn, LogsOut, LogsQuery
-from .writing import LogRateReached, clear, write
+from .writing import LOGS, LogRateReached, Logs, Written, clear
 
 router = APIRouter(prefix="/agents/{did}/logs", tags=["agents"], route_class=GuardedRoute)
 
@@ -36,6 +35,7 @@ Did = Annotated[str, Path(max_length=DID_MAX_CHARACTERS)]
 Reader = Annotated[Developer | Agent, developer_or_agent_holding("agents:read")]
 Writer = Annotated[Developer | Agent, developer_or_agent_holding("agents:write", is_act=True)]
 Owner = Annotated[Developer, developer_acting("agents:write")]
+LogsOfProcess = Annotated[Logs, Depends(LOGS.given)]
 
 
 @router.post(
@@ -55,16 +55,20 @@ Owner = Annotated[Developer, developer_acting("agents:write")]
     ),
 )
 async def write_logs(
-    did: Did, body: LogsIn, caller: Writer, request: Request, db: Db, *, key: IdempotencyKey = None
+    did: Did,
+    body: LogsIn,
+    caller: Writer,
+    request: Request,
+    logs: LogsOfProcess,
+    *,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Write entries to the log of an agent, all or none, 600 a minute. Secrets in them are not stored; the oldest entries are deleted."""
     entries = await body.new_entries()
     sent = repeatable(caller, request, key, body)
 
-    async def written(tx: Tx) -> LogsAcceptedOut:
-        return LogsAcceptedOut(accepted=await write(tx, caller, did, entries))
-
-    answer = await once(db, sent, written)
+    written = await logs.write(Written(caller, did, entries), sent)
+    answer = answer_once(written.text, replayed=written.replayed)
     answer.status_code = 201
     return answer
 

@@ -101,7 +101,7 @@ async def _gathered(runtime: Runtime, corridor: Corridor, crossing_request: Cros
         kept = await batch.submit([order], crossing_request.request, _render, lambda kept: kept)
     except ledger.ClaimRefused:
         raise PeerRewound from None
-    transfer_id = msgspec.json.decode(kept.answer, type=Kept).crossing
+    transfer_id = msgspec.json.decode(kept.text, type=Kept).crossing
     if transfer_id != new.transfer_id:
         return Reserved(transfer_id, None)
     if crossing_request.backend == "async":
