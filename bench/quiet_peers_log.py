@@ -7,7 +7,7 @@ from collections.abc import Callable
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
-from hansa.rooms.auditor.transparency import merkle
+from hansa.foundation.values import merkle
 from hansa.rooms.auditor.transparency.notes import checkpoint_text, origin_of, signed_note
 from hansa.rooms.auditor.witnessing.keys import verifier_key
 from hansa.rooms.auditor.witnessing.submission import written

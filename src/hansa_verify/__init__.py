@@ -9,6 +9,17 @@ from .agent_key import (
     verify_agent_key,
 )
 from .attestations import ChainVerdict, Warned, read_export, read_record, verify_attestations
+from .availability import (
+    AVAILABILITY_KIND,
+    CLASSES_MS,
+    STATEMENT_KIND,
+    STATEMENT_TYPE,
+    availability_leaf,
+    bounds_of_day,
+    bounds_of_days,
+    median_class,
+    verify_availability,
+)
 from .balance_proof import verify_liabilities
 from .bundle import verify_bundle
 from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, encoded, read_json
@@ -65,7 +76,9 @@ __all__ = [
     "AGENT_KEYS_TYPE",
     "ARCHIVE_KIND",
     "ARCHIVE_TYPE",
+    "AVAILABILITY_KIND",
     "CARD_PROFILE",
+    "CLASSES_MS",
     "COLUMNS",
     "FORMULA",
     "LOG_KEY",
@@ -73,6 +86,8 @@ __all__ = [
     "RULES_VERSION",
     "RULES_VERSIONS",
     "SCORE_MAX",
+    "STATEMENT_KIND",
+    "STATEMENT_TYPE",
     "WITNESS_KEY",
     "AgentKeyVerdict",
     "ArchiveVerdict",
@@ -104,6 +119,9 @@ __all__ = [
     "Verdict",
     "VerifierKey",
     "Warned",
+    "availability_leaf",
+    "bounds_of_day",
+    "bounds_of_days",
     "canonical_json",
     "decayed",
     "decoded",
@@ -115,6 +133,7 @@ __all__ = [
     "licence_hash",
     "manifest_digest",
     "manifest_path",
+    "median_class",
     "propose",
     "public_key_of",
     "read_amount",
@@ -138,6 +157,7 @@ __all__ = [
     "verify_agent_key",
     "verify_archive",
     "verify_attestations",
+    "verify_availability",
     "verify_bundle",
     "verify_card",
     "verify_contract_proof",

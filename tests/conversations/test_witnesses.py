@@ -15,8 +15,9 @@ from hansa.foundation.plumbing.outgoing import Answer, Outgoing
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.values import merkle
 from hansa.rooms import auditor
-from hansa.rooms.auditor.transparency import merkle, notes, publish_cosigned
+from hansa.rooms.auditor.transparency import notes, publish_cosigned
 from hansa.rooms.auditor.witnessing import forget_retired_witness_keys, store
 from hansa.rooms.auditor.witnessing.keys import verifier_key
 from hansa.rooms.auditor.witnessing.peer_logs import PEERS_ASKED_MAX

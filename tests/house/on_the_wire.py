@@ -492,6 +492,7 @@ _.home_frame
 _.homes
 _.hop_distance
 _.host
+_.hours
 _.human_readable_id
 _.iat
 _.id
@@ -630,6 +631,7 @@ _.log_position
 _.logo_url
 _.logs
 _.low
+_.lower
 _.lsn
 _.mark
 _.market_epoch
@@ -647,6 +649,9 @@ _.max_rate_percent
 _.max_timeout_seconds
 _.max_uses
 _.mcp_server
+_.measured_days
+_.measured_hours
+_.median_ms_max
 _.members
 _.memo
 _.message
@@ -1227,6 +1232,7 @@ _.updatedAt
 _.updated_at
 _.updated_since
 _.updates
+_.upper
 _.uptime
 _.uri
 _.url

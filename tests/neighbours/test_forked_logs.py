@@ -9,8 +9,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.storage.log_outbox import record_leaf
+from hansa.foundation.values import merkle
 from hansa.rooms import auditor
-from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.rooms.auditor.transparency import notes
 from hansa.rooms.auditor.witnessing import follow_peers
 from hansa.rooms.auditor.witnessing.forks import Growth, Seen, continues, fork_at_one_size
 from hansa_verify import LOG_KEY, VerifierKey

@@ -15,7 +15,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.doors.verification.log import judge_consistency, judge_inclusion
-from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.foundation.values import merkle
+from hansa.rooms.auditor.transparency import notes
 from hansa_verify import (
     BadLicence,
     encoded,

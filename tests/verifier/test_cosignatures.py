@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
 from hansa.doors.verification.log import verify_log
-from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.foundation.values import merkle
+from hansa.rooms.auditor.transparency import notes
 from hansa_verify import (
     LOG_KEY,
     ML_DSA_WITNESS_KEY,

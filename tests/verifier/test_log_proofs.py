@@ -6,7 +6,8 @@ from base64 import b64decode
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansa.rooms.auditor.transparency import merkle, notes
+from hansa.foundation.values import merkle
+from hansa.rooms.auditor.transparency import notes
 from hansa_verify import log
 from tests.properties.scale import by_tier, printed_seed
 

@@ -327,6 +327,13 @@ app.command(
     ),
 )(verification_of_agents.verify_agent_key)
 app.command(
+    "availability",
+    epilog=examples(
+        "hansa verify availability https://registry.example.org/api/v1/agents/DID/availability",
+        "hansa verify availability availability.json --keys https://registry.example.org/.well-known/registry-jwks-history.json --auditor-keys https://registry.example.org/.well-known/auditor-jwks.json",
+    ),
+)(verification_of_agents.verify_availability)
+app.command(
     "reputation",
     epilog=examples(
         "hansa verify reputation https://registry.example.org/api/v1/reputation/export",

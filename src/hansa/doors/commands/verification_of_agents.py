@@ -1,4 +1,4 @@
-"""`hansa verify verdict`, `bundle`, `achievement`, `agent-key` and `reputation`: documents about agents, now or as of a time."""
+"""`hansa verify verdict`, `bundle`, `achievement`, `agent-key`, `availability` and `reputation`: documents about agents, now or as of a time."""
 
 import sys
 from contextlib import suppress
@@ -11,6 +11,7 @@ from hansa.doors.commands.execution import FAILED, print_outcome
 from hansa.doors.commands.options import AsJson
 from hansa.doors.commands.verdicts import (
     AsOf,
+    KeysOfAuditor,
     answer,
     lines,
     members_of_then,
@@ -119,6 +120,28 @@ def verify_agent_key(
         verdict = card_verification.verify_agent_key_source(asked, timestamp, kid)
     document = card_verification.agent_key_verdict_json(verdict)
     answer(verdict, document, [verdict.code], at=timestamp, as_json=as_json)
+
+
+def verify_availability(
+    source: Annotated[str, typer.Argument(help="Availability of an agent: URL or file.")],
+    *,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="History of keys of the registry: URL or file. Required for a file."),
+    ] = None,
+    auditor_keys: KeysOfAuditor = None,
+    at: AsOf = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the availability of an agent in 90 days. Exit 0: verified; 1: not; 2: it or the keys cannot be read."""
+    from hansa.doors.verification import availability as availability_verification
+    from hansa.doors.verification.cards import decision_json
+
+    timestamp = moment(at)
+    with readable_sources():
+        asked = availability_verification.AvailabilityToVerify(source, keys, auditor_keys, timestamp)
+        verdict = availability_verification.verify_source(asked)
+    answer(verdict, decision_json(verdict), [verdict.code], at=timestamp, as_json=as_json)
 
 
 def verify_reputation(

@@ -46,7 +46,10 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "exchange",
         ),
     ),
-    ("Work and reputation", ("contracts", "disputes", "attestations", "grades", "achievements", "bonds")),
+    (
+        "Work and reputation",
+        ("contracts", "disputes", "attestations", "grades", "achievements", "availability", "bonds"),
+    ),
     (
         "Accounts and programs",
         (

@@ -9,7 +9,7 @@ from hansa.foundation.plumbing.telemetry.metrics import (
     supply_delta,
     witness_silent,
 )
-from hansa.rooms import federation, transfers
+from hansa.rooms import catalogue, federation, transfers
 
 from .alarm import NOTICE
 from .attestations import SEALED_AUDITOR_KEYS, admin_router, forget_retired_keys, present_kids, root_router
@@ -21,7 +21,7 @@ from .cycle import CYCLE, CYCLE_SECONDS, run_cycle, show_last_audit
 from .liabilities import balance_proof_router, liabilities_router
 from .routes import router
 from .solvency import solvency_router
-from .transparency import log_router, tile_router
+from .transparency import log_router, prove_statements, tile_router
 from .witnessing import (
     ASK,
     ASK_SECONDS,
@@ -80,6 +80,7 @@ ROOM = Room(
     ),
     sealed=(SEALED_AUDITOR_KEYS, SEALED_WITNESS_KEYS),
     fills=(
+        catalogue.PROVE_IN_LOG.filled_with(prove_statements),
         federation.AUDITOR_KIDS.filled_with(present_kids),
         federation.LAST_AUDIT.filled_with(last_audit),
         federation.PEER_AUDITOR_KIDS.filled_with(withdraw_unstated_keys),

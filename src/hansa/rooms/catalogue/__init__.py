@@ -1,5 +1,12 @@
 """Agent cards: their form, their storage, reading and finding them."""
 
+from .availability import (
+    PROVE_IN_LOG,
+    Availability,
+    LoggedEntry,
+    LoggedStatements,
+    availability_of,
+)
 from .bonds import show_bond
 from .card_facts import HAS_ANSWERED, IS_HOST_VERIFIED, LIVENESS, NAME_ON_CARD
 from .card_rights import AGENT_RIGHT, HELD_RIGHT, CardReader
@@ -96,6 +103,7 @@ __all__ = [
     "MCP",
     "NAME_ON_CARD",
     "PINS_MAX",
+    "PROVE_IN_LOG",
     "RELEASES_OF_AGENT",
     "ROOM",
     "SEARCHER",
@@ -106,6 +114,7 @@ __all__ = [
     "AgentKey",
     "Answers",
     "Artifact",
+    "Availability",
     "Bond",
     "Card",
     "CardAddress",
@@ -130,6 +139,8 @@ __all__ = [
     "Hits",
     "HumanReadableIdTaken",
     "Interface",
+    "LoggedEntry",
+    "LoggedStatements",
     "MadeVisit",
     "McpCalls",
     "MirrorResult",
@@ -154,6 +165,7 @@ __all__ = [
     "WorkOfAgent",
     "address_of_agent",
     "agent_json_ld",
+    "availability_of",
     "card_called",
     "card_document_at",
     "card_of",

@@ -12,6 +12,8 @@ from hansa.foundation.plumbing.telemetry.metrics import (
 )
 from hansa.rooms import federation
 
+from .availability import CLOSE_DAYS, FORGET_DAYS, PROVE_IN_LOG
+from .availability import router as availability_router
 from .card_rights import AGENT_RIGHT, HELD_RIGHT
 from .exports import router as exports_router
 from .maintenance import HAS_LISTS_TO_KEEP, forget_deleted, index_texts, keep_lists_quick
@@ -72,6 +74,7 @@ ROOM = Room(
         Routes(1200, router),
         Routes(1300, pulls_router),
         Routes(1400, signatures_router),
+        Routes(1405, availability_router),
         Routes(1410, exports_router),
         Routes(1415, relays_peer_router),
         Routes(1416, relays_router),
@@ -90,6 +93,8 @@ ROOM = Room(
         CARD_PULLS,
         HEALTH_CHECKS,
         NAMESPACE_PROOFS,
+        CLOSE_DAYS,
+        FORGET_DAYS,
         sweep("catalogue: forget deleted cards", 86_400, forget_deleted),
         PEER_PLAN,
         PEER_CARDS,
@@ -128,7 +133,7 @@ ROOM = Room(
     ),
     metrics=(card_visits_total, peer_acts_total, search_index_current),
     account_end=ACCOUNT_END_OF_CARDS,
-    offers=(AGENT_KEYS, AGENT_RIGHT, HELD_RIGHT, LOCK_AGENT, RELEASES_OF_AGENT, VISIT_MADE),
+    offers=(AGENT_KEYS, AGENT_RIGHT, HELD_RIGHT, LOCK_AGENT, PROVE_IN_LOG, RELEASES_OF_AGENT, VISIT_MADE),
     fills=(
         federation.SYNC_PEER.filled_with(read_peer),
         federation.DISCOVERED.filled_with(discovered_registries),

@@ -1,7 +1,7 @@
 """The tiled log (C2SP tlog-tiles): everything that the registry publishes and might deny, in one Merkle tree."""
 
 from .errors import LogEmpty
-from .proofs import Growth, Inclusion, prove_growth, prove_objects, read_checkpoint
+from .proofs import Growth, Inclusion, prove_growth, prove_objects, prove_statements, read_checkpoint
 from .routes import log_router, tile_router
 from .schemas import InclusionOut
 from .sequencer import LEAVES_AT_ONCE, append_and_sign
@@ -18,6 +18,7 @@ __all__ = [
     "log_router",
     "prove_growth",
     "prove_objects",
+    "prove_statements",
     "publish_cosigned",
     "read_checkpoint",
     "tile_router",

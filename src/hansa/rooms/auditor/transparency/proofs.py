@@ -11,9 +11,11 @@ import msgspec
 from hansa.foundation.plumbing.process.runtime import Slot
 from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
+from hansa.foundation.values import merkle
+from hansa.rooms import catalogue
 from hansa_verify.log import NOTE_MAX_CHARACTERS
 
-from . import merkle, store
+from . import store
 from .errors import LeafUnknown, LogEmpty, TileUnknown
 
 TILE_WIDTH = 256
@@ -101,6 +103,27 @@ async def prove_objects(tx: Tx, kind: str, object_ids: Sequence[str]) -> dict[st
     )
     proofs = published | later
     return {object_id: proofs[index] for object_id, index in places.items()}
+
+
+async def prove_statements(tx: Tx, kind: str, object_ids: Sequence[str]) -> catalogue.LoggedStatements:
+    """The newest leaves of those objects that are in the log, all proved under one checkpoint."""
+    places = await store.find_leaves(tx, kind, object_ids) if object_ids else {}
+    if not places:
+        return catalogue.LoggedStatements(None, {})
+    size, note = await read_checkpoint(tx, max(places.values()) + 1)
+    indexes = list(places.values())
+    leaves, inclusions = await read_together(
+        tx, lambda tx: store.read_leaves(tx, indexes), lambda tx: _prove(tx, indexes, size)
+    )
+    return catalogue.LoggedStatements(
+        note,
+        {
+            leaf.object_id: catalogue.LoggedEntry(
+                leaf.index, leaf.entry.decode(), inclusions[leaf.index].hashes
+            )
+            for leaf in leaves
+        },
+    )
 
 
 async def prove_consistency(tx: Tx, old_size: int) -> tuple[int, list[bytes], str]:

@@ -10,9 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.log_outbox import LogEntry, take_entries
+from hansa.foundation.values import merkle
 from hansa.foundation.values.canonical import canonical_json
 
-from . import merkle, store
+from . import store
 from .notes import checkpoint_text, origin_of, signed_note
 
 VERSION = 1

@@ -6,8 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from hansa.foundation.plumbing.storage.database import Tx
-
-from .merkle import Node
+from hansa.foundation.values.merkle import Node
 
 COSIGNED_MAX_AGE = timedelta(minutes=10)
 """For how long a cosigned checkpoint is published while no later one is cosigned."""
@@ -144,6 +143,12 @@ async def read_leaf(tx: Tx, index: int) -> Leaf | None:
         "SELECT index, kind, object_id, entry FROM auditor_log_leaf WHERE index = $1", index
     )
     return Leaf(**row) if row else None
+
+
+async def read_leaves(tx: Tx, indexes: Sequence[int]) -> list[Leaf]:
+    """These leaves."""
+    query = "SELECT index, kind, object_id, entry FROM auditor_log_leaf WHERE index = ANY ($1)"
+    return [Leaf(**row) for row in await tx.fetch(query, list(indexes))]
 
 
 async def find_leaves(tx: Tx, kind: str, object_ids: Sequence[str]) -> dict[str, int]:

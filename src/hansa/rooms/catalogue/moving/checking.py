@@ -113,7 +113,7 @@ async def _unanswered(outgoing: Outgoing, interface: Interface, served: Served) 
 
 
 async def _asked(outgoing: Outgoing, interface: Interface, *, needs_credentials: bool) -> Sign:
-    question = question_to((interface,), uuid4().hex)
+    question = question_to((interface,), str(uuid4()), str(uuid4()))
     if question is None:
         return Sign("unreachable", f"The registry does not speak version {interface.version} of A2A.")
     try:

@@ -1,7 +1,8 @@
 """The health check of an agent: a request for a task that does not exist.
 
 Every A2A server with JSON-RPC must answer it, with an error that says so; it starts no work, costs no money and reads
-nobody's data. A web server that is no agent cannot answer it: a page, or an echo, is no answer to a question with an id.
+nobody's data. On the wire it is the poll of a task that this registry forwards for a client, byte for byte. A web server that
+is no agent cannot answer it: a page, or an echo, is no answer to a question with an id.
 """
 
 import json
@@ -29,11 +30,11 @@ class Question(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
 
 
-def question_to(interfaces: tuple[Interface, ...], unique: str) -> Question | None:
-    """The question to the first interface that speaks JSON-RPC in a version we know; None: no interface does."""
+def question_to(interfaces: tuple[Interface, ...], unique: str, task: str) -> Question | None:
+    """The question about a task to the first interface that speaks JSON-RPC in a version we know; None: no interface does."""
     for one in interfaces:
         if one.binding == JSON_RPC and read_web_address(one.url) and one.version[:2] in {"1.", "0."}:
-            return _question(one, unique)
+            return _question(one, unique, task)
     return None
 
 
@@ -52,13 +53,13 @@ def liveness_of(question: Question, status: int, body: bytes, *, needs_credentia
     return Sign("unreachable", f"The answer ({status}) is not an A2A answer.")
 
 
-def _question(interface: Interface, unique: str) -> Question:
+def _question(interface: Interface, unique: str, task: str) -> Question:
     is_old = interface.version.startswith("0.")
     asked = {
         "jsonrpc": "2.0",
         "id": unique,
         "method": "tasks/get" if is_old else "GetTask",
-        "params": {"id": unique},
+        "params": {"id": task},
     }
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if not is_old:

@@ -66,7 +66,9 @@ async def settle(tx: Tx, visit: Visit, found: Found | None) -> str:
 def _pause(found: Found, failures: int) -> int:
     """Seconds until the domain is asked again: an owner who has just written the proof does not wait for a day."""
     return (
-        rules.DAY_SECONDS if found.state == "unanswered" else rules.recheck_pause(rules.DAY_SECONDS, failures)
+        rules.DAY_SECONDS
+        if found.state == "unanswered"
+        else rules.recheck_pause(rules.DAY_SECONDS, failures, rules.DAY_SECONDS)
     )
 
 

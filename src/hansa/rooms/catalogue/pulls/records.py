@@ -88,10 +88,15 @@ class Sign(msgspec.Struct, frozen=True):
 
 
 class Probed(msgspec.Struct, frozen=True):
-    """Results of one probe: the liveness, and the tools of an imported MCP server where they were read."""
+    """Results of one probe: the liveness, and the tools of an imported MCP server where they were read.
+
+    `milliseconds`: until the answer. `was_sent`: the agent was called, and not only its address looked at.
+    """
 
     sign: Sign
     tools: Tools | None = None
+    milliseconds: float = 0.0
+    was_sent: bool = True
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Collection
+from math import log
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,9 @@ DAY_SECONDS = 24 * 3600
 # Where nothing can be asked it is looked again now and then: the operator's settings may have changed.
 LOOK_AGAIN_SECONDS = 3600
 RECHECK_SECONDS = 60
+HOUR_SECONDS = 3600
+# One pause in 2,981 is cut, so that no agent is forgotten for hours.
+PAUSE_MEANS_MAX = 8
 DOUBLINGS_MAX = 40
 OWNERS_MEMBERS = frozenset({"humanReadableId", "pricing", "tags", "endpoints", "extensions"})
 SENTENCE_MAX = 300
@@ -31,11 +35,19 @@ def pull_pause(interval_seconds: int, failures: int) -> int:
     return min(interval_seconds << min(failures, DOUBLINGS_MAX), WEEK_SECONDS)
 
 
-def recheck_pause(interval_seconds: int, failures: int) -> int:
-    """Seconds until an agent is called again that failed so many health checks in a row."""
+def recheck_pause(interval_seconds: int, failures: int, most_seconds: int = HOUR_SECONDS) -> int:
+    """Mean seconds until an agent is called again that failed so many health checks in a row.
+
+    An hour at most: an agent that does not answer is measured about as often as one that does, so that its outage counts whole.
+    """
     if not failures:
         return interval_seconds
-    return min(RECHECK_SECONDS << min(failures - 1, DOUBLINGS_MAX), DAY_SECONDS)
+    return min(RECHECK_SECONDS << min(failures - 1, DOUBLINGS_MAX), most_seconds)
+
+
+def drawn(mean_seconds: float, uniform: float) -> float:
+    """Return a pause of an exponential distribution, of a number drawn from [0, 1): the past calls say nothing about the next one."""
+    return min(-log(1 - uniform), PAUSE_MEANS_MAX) * mean_seconds
 
 
 def places_to_look(addresses: Addresses, allowed: Collection[str]) -> list[str] | Unserved:

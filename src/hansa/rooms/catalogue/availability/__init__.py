@@ -1,0 +1,25 @@
+"""Availability of agents: probes counted by day and hour, and closed days that anybody verifies offline."""
+
+from .closing import CLOSE_DAYS, FORGET_DAYS, close_oldest_day
+from .reading import availability_of
+from .records import PROVE_IN_LOG, Availability, LoggedEntry, LoggedStatements, ProbedDay
+from .routes import router
+from .rules import class_of
+from .schemas import AvailabilityOut
+from .store import add_probe
+
+__all__ = [
+    "CLOSE_DAYS",
+    "FORGET_DAYS",
+    "PROVE_IN_LOG",
+    "Availability",
+    "AvailabilityOut",
+    "LoggedEntry",
+    "LoggedStatements",
+    "ProbedDay",
+    "add_probe",
+    "availability_of",
+    "class_of",
+    "close_oldest_day",
+    "router",
+]

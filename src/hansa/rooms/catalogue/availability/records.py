@@ -1,0 +1,69 @@
+"""Records of availability, as its parts pass them on."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import msgspec
+
+from hansa.foundation.plumbing.process.runtime import Slot
+from hansa.foundation.plumbing.storage.database import Tx
+
+Hours = list[list[int] | None]
+"""For each hour of a day the probes and, by the classes of time, the answers; None: no probe."""
+
+
+class LoggedEntry(msgspec.Struct, frozen=True):
+    """Entry of the log with the path to the root of its checkpoint."""
+
+    index: int
+    entry: str
+    hashes: Sequence[bytes]
+
+
+class LoggedStatements(msgspec.Struct, frozen=True):
+    """Entries of the statements of days that are in the log, by their ids, all under one checkpoint."""
+
+    checkpoint: str | None
+    entries: Mapping[str, LoggedEntry]
+
+
+PROVE_IN_LOG: Slot[Callable[[Tx, str, Sequence[str]], Awaitable[LoggedStatements]]] = Slot(
+    "catalogue: proofs of objects in the log"
+)
+"""Prove objects of a kind, by their ids; the room above owns the log."""
+
+
+class DayProof(msgspec.Struct, frozen=True):
+    """Proof of the hours of a day: the statement of the day, the path to its root, and the entry of the statement in the log."""
+
+    statement: Mapping[str, Any]
+    index: int
+    hashes: Sequence[bytes]
+    log: LoggedEntry
+
+
+class ProbedDay(msgspec.Struct, frozen=True):
+    """Day of an agent; without hours nothing was measured, or nothing is proved yet."""
+
+    day: date
+    hours: Hours | None = None
+    proof: DayProof | None = None
+
+
+class Availability(msgspec.Struct, frozen=True):
+    """The last 90 closed days of an agent, and the checkpoint of their proofs."""
+
+    agent_did: str
+    days: Sequence[ProbedDay]
+    checkpoint: str | None
+
+
+class StoredDay(msgspec.Struct, frozen=True):
+    """Counts of an agent on a closed day, its place among so many agents, and the statement of the day."""
+
+    day: date
+    counts: Sequence[int]
+    place: int
+    agents: int
+    statement: str

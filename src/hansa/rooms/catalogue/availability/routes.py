@@ -1,0 +1,40 @@
+"""Availability of agents over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+
+from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
+from hansa.foundation.plumbing.web.bodies import GuardedRoute
+from hansa.foundation.plumbing.web.caller import Public
+from hansa.foundation.plumbing.web.limits import within_read_limit
+from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.values.did import DID_MAX_CHARACTERS
+from hansa.foundation.values.errors import Invalid, TooManyRequests
+from hansa.rooms.catalogue.errors import CardUnknown
+
+from .reading import availability_of
+from .schemas import AvailabilityOut
+
+router = APIRouter(
+    prefix="/agents",
+    tags=["agents"],
+    route_class=GuardedRoute,
+    dependencies=[Depends(within_read_limit)],
+)
+
+
+@router.get("/{did}/availability", responses=problems(CardUnknown, Invalid, TooManyRequests))
+async def read_availability(
+    did: Annotated[str, Path(max_length=DID_MAX_CHARACTERS)],
+    _: Public,
+    db: Db,
+    config: Config,
+    *,
+    request: Request,
+) -> AvailabilityOut:
+    """The availability of an agent in the last 90 days, each day with the proof that this registry signed it and logged it then."""
+    runtime = runtime_of(request)
+    return AvailabilityOut.of(
+        await db.read_replicated(lambda tx: availability_of(tx, runtime, did)), config.ledger_id
+    )
