@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from hansa.rooms.exchange.cards import make_stock_card
 from tests.browser.accessibility import objections
 from tests.browser.conftest import OpenPage, Visit
 from tests.browser.person import confirm
@@ -126,3 +127,42 @@ async def test_two_owners_launch_trade_and_see_the_trade_on_a_telephone(
     await expect(page.get_by_role("status")).to_have_text("Cancelled; what was held is free.")
     await page.goto(f"/account/agents/{holder.did}/market")
     await require_good(sells)
+
+
+async def test_an_owner_moves_points_and_everybody_reads_the_cards_on_a_telephone(
+    market: Market, registry: TestRegistry, visit: OpenPage
+):
+    listing = await market.launching()
+    ref = listing["ref"]
+    ada = await registry.developer()
+    holder, sibling = await ada.agent(), await ada.agent(name="Sibling")
+    assert (await market.buy(holder, listing, 20)).status_code == 201
+    await market.elapse(listing, 1)
+    await registry.database.transaction(lambda tx: make_stock_card(tx, registry.runtime))
+    moves = await logged_in(visit, ada)
+    page = moves.page
+    await page.goto(f"/account/agents/{holder.did}/market/{ref}")
+    await page.get_by_role("link", name="Transfer points or give them up").click()
+    await page.get_by_label("Receiver").select_option(label="Sibling")
+    await page.get_by_label("Points to transfer").fill("5")
+    await require_good(moves)
+    await confirm(page, "Transfer", "Transfer the points")
+    await expect(page.get_by_role("status")).to_have_text("The points are transferred.")
+    await page.get_by_label("Points to give up").fill("2")
+    await page.locator("summary").get_by_text("Give up…").click()
+    await page.get_by_label(f"Type {ref} to confirm").fill(ref)
+    await require_good(moves)
+    await page.get_by_role("button", name="Give the points up for good").click()
+    await expect(page.get_by_role("status")).to_have_text("The points are given up.")
+    await expect(page.get_by_text("Points held")).to_be_visible()
+    assert await market.points(listing) == {holder.did: 13, sibling.did: 5}
+    anyone = await visit("/market", viewport=TELEPHONE, color_scheme="light")
+    await anyone.page.get_by_role("link", name="Stock card", exact=True).click()
+    await expect(anyone.page.get_by_role("region", name="Listings and closes")).to_contain_text(ref)
+    await require_good(anyone)
+    await anyone.page.get_by_role("link", name="stock cards of other registries").click()
+    await expect(anyone.page.get_by_text("No peer has a verified stock card.")).to_be_visible()
+    await require_good(anyone)
+    await anyone.page.goto(f"/market/{ref}/holders")
+    await expect(anyone.page.get_by_role("region", name="Holders").locator("tbody tr")).to_have_count(2)
+    await require_good(anyone)

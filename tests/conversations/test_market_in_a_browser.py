@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 
+from hansa.rooms.exchange.cards import make_stock_card
 from tests.browsing import BrowserOf, browser_of
 from tests.exchange import SHA256, Market, market
 from tests.organizations import Organization, found
@@ -467,3 +468,121 @@ async def test_everybody_sees_the_levies_of_a_listing_and_its_organization_its_a
     assert f"Revenue of {at.ref}" in text
     assert "0.1 AVT are in arrears." in text
     assert "50 0.1 0 0.1" in text
+
+
+async def test_an_owner_transfers_points_to_another_of_its_agents(trading):
+    at = await earning(trading)
+    other = await at.holder_owner.agent(name="Sibling")
+    browser = await browser_of(trading.registry, at.holder_owner)
+    page = f"/account/agents/{at.holder.did}/market/{at.ref}"
+    await browser.open(page)
+    assert f'href="{page}/points"' in browser.text
+    await browser.open(f"{page}/points")
+    assert "Points held 20" in words(browser)
+    assert "The points and their future share of the revenue go to the receiver at once." in words(browser)
+    await browser.send(f"{page}/transfer", to=other.did, points="5")
+    assert "The points are transferred." in browser.text
+    assert "Points held 15" in words(browser)
+    assert await trading.points(at.listing) == {at.holder.did: 15, other.did: 5}
+    form = browser.form(f"{page}/transfer")
+    for _ in range(2):
+        await browser.post(f"{page}/transfer", form.fields, to=other.did, points="1")
+    assert await trading.points(at.listing) == {at.holder.did: 14, other.did: 6}, "a form moves points once"
+
+
+async def test_an_owner_gives_points_up_by_typing_the_reference(trading):
+    at = await earning(trading)
+    browser = await browser_of(trading.registry, at.holder_owner)
+    page = f"/account/agents/{at.holder.did}/market/{at.ref}"
+    await browser.open(f"{page}/points")
+    assert "Its owner has no other active agent." in words(browser)
+    refused = await browser.send(f"{page}/give-up", given_up="5", typed_name="OTHER")
+    assert (refused.status_code, "another one was typed" in browser.text) == (422, True)
+    assert await trading.points(at.listing) == {at.holder.did: 20}
+    await browser.send(f"{page}/give-up", given_up="5", typed_name=at.ref)
+    assert "The points are given up." in browser.text
+    assert await trading.points(at.listing) == {at.holder.did: 15}
+
+
+@pytest.mark.parametrize(
+    ("points", "to", "status", "said"),
+    [
+        ("16", "sibling", 409, "fewer points"),
+        ("0", "sibling", 422, "greater than or equal to 1"),
+        ("many", "sibling", 422, "integer"),
+        ("1", "stranger", 403, "no agent of the same owner"),
+        ("1", "", 403, "no agent of the same owner"),
+        ("1", "itself", 422, "is the agent itself"),
+    ],
+)
+async def test_a_transfer_of_points_that_is_refused_says_why_and_moves_none(
+    trading, points, to, status, said
+):
+    at = await earning(trading)
+    order = {"listing": at.ref, "side": "sell", "qty": 5, "order_type": "limit", "price": "3"}
+    assert (await trading.post(at.holder, "/agora/orders", order)).status_code == 201
+    receivers = {
+        "sibling": (await at.holder_owner.agent()).did,
+        "stranger": (await at.agent()).did,
+        "itself": at.holder.did,
+        "": "",
+    }
+    browser = await browser_of(trading.registry, at.holder_owner)
+    page = f"/account/agents/{at.holder.did}/market/{at.ref}"
+    await browser.open(f"{page}/points")
+    assert "Free to move 15 5 offered" in words(browser)
+    refused = await browser.send(f"{page}/transfer", to=receivers[to], points=points)
+    assert (refused.status_code, 'role="alert"' in browser.text) == (status, True), words(browser)
+    assert said in browser.text, words(browser)
+    assert await trading.points(at.listing) == {at.holder.did: 20}
+
+
+async def test_agents_of_an_organization_are_receivers_of_its_agents_and_viewers_have_no_form(trading):
+    guild = await found(trading.registry)
+    holder, other = await guild.agent(), await guild.agent()
+    place = await floor(trading)
+    await trading.registry.database.transaction(
+        lambda tx: tx.execute(
+            "UPDATE exchange_holding SET agent_did = $2 WHERE ref = $1", place.ref, holder.did
+        )
+    )
+    listing = place.listing
+    page = f"/account/agents/{holder.did}/market/{listing['ref']}"
+    browser = await browser_of(trading.registry, guild.owner)
+    await browser.open(f"{page}/points")
+    assert f'<option value="{other.did}"' in browser.text
+    await browser.send(f"{page}/transfer", to=other.did, points="4")
+    assert await trading.points(listing) == {holder.did: 16, other.did: 4}
+    viewer = await browser_of(trading.registry, await guild.member("viewer"))
+    assert (await viewer.open(f"{page}/points")).status_code == 200
+    assert '<form method="post" action="/account/agents' not in viewer.text
+
+
+async def test_everybody_reads_all_holders_of_a_listing(trading):
+    place = await floor(trading)
+    anybody = BrowserOf(trading.registry)
+    await anybody.open(f"/market/{place.ref}/holders")
+    assert "1 agent with 20 points that were sold." in words(anybody)
+    assert "100.00 %" in words(anybody)
+    assert (await anybody.open("/market/NONE/holders")).status_code == 404
+    assert (await anybody.open(f"/market/{place.ref}/holders?offset=-1")).status_code == 422
+
+
+async def test_everybody_reads_the_stock_card_with_its_closes_and_its_digest(trading):
+    anybody = BrowserOf(trading.registry)
+    await anybody.open("/market")
+    assert 'href="/market/stock-card"' in anybody.text
+    await anybody.open("/market/stock-card")
+    assert "This registry has made no stock card." in words(anybody)
+    place = await floor(trading)
+    await trading.registry.database.transaction(lambda tx: make_stock_card(tx, trading.registry.runtime))
+    await anybody.open("/market/stock-card")
+    served = (await trading.registry.get("/agora/stock-card")).json()
+    assert served["digest"] in words(anybody)
+    assert f"{place.ref} trading 20" in words(anybody).replace("Trading", "trading")
+
+
+async def test_everybody_reads_that_no_peer_has_a_stock_card(trading):
+    anybody = BrowserOf(trading.registry)
+    await anybody.open("/market/venues")
+    assert "No peer has a verified stock card." in words(anybody)

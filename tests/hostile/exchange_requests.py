@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _numbers = count(1)
 TRADED, FURNISHED = "STAGED", "SEEN"
 
+_GIVE_ONE = """
+INSERT INTO exchange_holding AS h (ref, agent_did, qty) VALUES ($1, $2, 1) ON CONFLICT (ref, agent_did) DO UPDATE SET qty = h.qty + 1
+"""
 _GIVE = """
 INSERT INTO exchange_point_posting (ref, seq, agent_did, delta, cause) VALUES ($1, 1, $2, 10, 'launch'), ($1, 1, '', -10, 'launch')
 """
@@ -148,6 +151,17 @@ async def _list_traded(stage: "Stage") -> None:
         await _listed(stage, other.created["id"], "TRADING", TRADED)
 
 
+def _points_of_own(act: str) -> Callable[["Stage"], Awaitable[str]]:
+    """The listing TRADED with the act, of which the staged agent has another point."""
+
+    async def made(stage: "Stage") -> str:
+        await _list_traded(stage)
+        await stage.registry.database.transaction(lambda tx: tx.execute(_GIVE_ONE, TRADED, stage.agent.did))
+        return f"{TRADED}{act}"
+
+    return made
+
+
 async def _order(stage: "Stage") -> str:
     """The id of an open order of the staged agent."""
     made = await stage.registry.post(
@@ -218,6 +232,8 @@ MADE_ANEW: dict[str, Callable[["Stage"], Awaitable[str]]] = {
     "/account/organizations/{organization_id}/listing": _page_without_listing,
     "/market/{ref}/subscribe": _of_others_in("LAUNCHING", "/subscribe"),
     "/market/{ref}/unsubscribe": _of_others_in("LAUNCHING", "/unsubscribe"),
+    "/market/{ref}/transfer": _points_of_own("/transfer"),
+    "/market/{ref}/give-up": _points_of_own("/give-up"),
     "/market/{ref}": _page_of_market,
 }
 """Objects named by a path, the longest first."""
@@ -274,6 +290,14 @@ async def _form_of_subscription(_: "Stage") -> dict[str, str]:
     return {"points": "1"}
 
 
+async def _form_of_transfer(stage: "Stage") -> dict[str, str]:
+    return {"to": stage.spare.did, "points": "1"}
+
+
+async def _form_of_giving_up(_: "Stage") -> dict[str, str]:
+    return {"given_up": "1", "typed_name": TRADED}
+
+
 async def _form_of_listing(_: "Stage") -> dict[str, str]:
     given = terms()
     prospectus = given.pop("prospectus")
@@ -293,6 +317,8 @@ FORMS: dict[str, Callable[["Stage"], Awaitable[dict[str, str]]]] = {
     f"{MARKET}/cancel": _form_of_cancel,
     f"{MARKET}/subscribe": _form_of_subscription,
     f"{MARKET}/unsubscribe": _form_of_nothing,
+    f"{MARKET}/transfer": _form_of_transfer,
+    f"{MARKET}/give-up": _form_of_giving_up,
     LISTING: _form_of_listing,
     f"{LISTING}/{{ref}}": _form_of_listing,
     f"{LISTING}/{{ref}}/{{act}}": _form_of_nothing,

@@ -449,6 +449,8 @@ async def pages_of_listings(strangers: Strangers) -> list[str]:
         f"/market/{ref}",
         f"/account/market/{ref}",
         f"{agent}/market/{ref}",
+        f"/market/{ref}/holders",
+        f"{agent}/market/{ref}/points",
         f"/administration/listings/{ref}",
     ]
 

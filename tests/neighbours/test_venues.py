@@ -8,6 +8,7 @@ import pytest
 
 from hansa.rooms import federation
 from hansa.rooms.exchange.cards import CLOSE_DAYS, MAKE_STOCK_CARD, read_venues
+from tests.browsing import BrowserOf
 from tests.exchange import Market, market
 from tests.neighbours.two_registries import Neighbour, Neighbours, neighbours
 from tests.registry import DatabaseFarm
@@ -60,6 +61,11 @@ async def test_a_verified_stock_card_of_a_peer_is_shown_until_the_peer_is_no_pee
     }
     assert listing["ref"] in [one["ref"] for one in venue["listings"]]
     assert (venue["ledger_id"], venue["registry_name"]) == ("b.example", "registry-b")
+    anybody = BrowserOf(pair.a.registry)
+    await anybody.open("/market/venues")
+    for said in ("registry-b", venue["digest"], listing["ref"]):
+        assert said in anybody.text
+    assert f'href="/market/{listing["ref"]}"' not in anybody.text, "points are traded at the peer alone"
     await exchange.decide(listing, "delist")
     await run_due(pair.b.registry.runtime, MAKE_STOCK_CARD)
     await sync(pair.a, pair.b)

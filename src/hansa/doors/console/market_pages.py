@@ -1,4 +1,4 @@
-"""The market of points: the listings, and each by itself with its terms, its chart, its book, its trades and its holders."""
+"""The market of points: the listings, each by itself with its terms, chart, book, trades and holders, the stock card, and those of peers."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -27,6 +27,7 @@ router = APIRouter(
 
 LISTINGS_SHOWN, LEVELS_SHOWN, TRADES_SHOWN, HOLDERS_SHOWN, CANDLES_SHOWN = 20, 10, 20, 20, 120
 LEVIES_SHOWN = 10
+HOLDERS_OF_PAGE, LISTINGS_OF_CARD = 50, 100
 REFRESH_SECONDS = 10
 Offset = Annotated[int, Query(ge=0, le=10**6)]
 
@@ -63,6 +64,43 @@ async def show_market(
         offset=offset,
         shown_at_most=LISTINGS_SHOWN,
         currency=settings.settlement_currency,
+    )
+
+
+@router.get("/market/stock-card")
+async def show_stock_card(_: Public, request: Request, db: Db) -> HTMLResponse:
+    """The stock card of this registry, if there is one."""
+    card = await db.read(exchange.newest_stock_card)
+    return page(request, "market/stock-card.html", card=card, rows=[] if card is None else _with_closes(card))
+
+
+@router.get("/market/venues")
+async def show_venues(_: Public, request: Request, db: Db) -> HTMLResponse:
+    """The verified stock cards of peers."""
+    venues = await db.read(exchange.venues_shown)
+    return page(request, "market/venues.html", venues=[(one, _with_closes(one)) for one in venues])
+
+
+@router.get("/market/{ref}/holders")
+async def show_holders(
+    _: Public, ref: exchange.RefInPath, request: Request, db: Db, *, offset: Offset = 0
+) -> HTMLResponse:
+    """A page of the agents with points of a listing. Raises: ListingUnknown."""
+    shown, (holders, total) = await db.read(
+        lambda tx: read_together(
+            tx,
+            lambda tx: exchange.read_listing(tx, None, ref),
+            lambda tx: exchange.read_holders(tx, ref, HOLDERS_OF_PAGE, offset),
+        )
+    )
+    return page(
+        request,
+        "market/holders.html",
+        shown=shown,
+        holders=holders,
+        total=total,
+        offset=offset,
+        shown_at_most=HOLDERS_OF_PAGE,
     )
 
 
@@ -111,3 +149,11 @@ async def show_listing(
     if live:
         answer.headers["Refresh"] = str(REFRESH_SECONDS)
     return answer
+
+
+def _with_closes(
+    card: exchange.StockCardOut | exchange.VenueOut,
+) -> list[tuple[exchange.StockListingOut, exchange.StockCloseOut | None]]:
+    """The first listings of a stock card, each with its close if it has one."""
+    closes = {one.ref: one for one in card.closes}
+    return [(listing, closes.get(listing.ref)) for listing in card.listings[:LISTINGS_OF_CARD]]

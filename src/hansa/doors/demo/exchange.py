@@ -166,7 +166,7 @@ class Exchange(msgspec.Struct, frozen=True):
         for one in (await insider.agent.market.holders(listing.ref)).holders:
             tally.count_paid_out(one.did, share * one.qty, Decimal(0))
         screen.line(
-            f"{provider.name} paid {REVENUE} for work; after the day {REVENUE_BPS // 100} % of it was shared: {share:f} for each point"
+            f"{provider.name} paid {REVENUE} for work; after the day each point got 1/{OFFERED} of {REVENUE_BPS // 100} % of it: {share:f}"
         )
 
     async def _reaches(self, ref: str, status: str, registry: AsyncRegistry) -> None:

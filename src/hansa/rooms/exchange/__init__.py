@@ -1,6 +1,14 @@
 """Exchange: organizations sell points, rights to a share of their revenue for a term."""
 
 from hansa.rooms.exchange.auditing import gaps, solvency
+from hansa.rooms.exchange.cards import (
+    StockCardOut,
+    StockCloseOut,
+    StockListingOut,
+    VenueOut,
+    newest_stock_card,
+    venues_shown,
+)
 from hansa.rooms.exchange.deciding import approve, delist, halt, reject, resume
 from hansa.rooms.exchange.descriptor import ROOM
 from hansa.rooms.exchange.launches import Subscription, newest_of
@@ -52,14 +60,19 @@ __all__ = [
     "RefInPath",
     "ShownListing",
     "ShownOrder",
+    "StockCardOut",
+    "StockCloseOut",
+    "StockListingOut",
     "Subscription",
     "Timeframe",
+    "VenueOut",
     "approve",
     "delist",
     "gaps",
     "halt",
     "newest_levies",
     "newest_of",
+    "newest_stock_card",
     "place",
     "portfolio_of",
     "read_any",
@@ -76,4 +89,5 @@ __all__ = [
     "reject",
     "resume",
     "solvency",
+    "venues_shown",
 ]

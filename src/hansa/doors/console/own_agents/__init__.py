@@ -30,6 +30,7 @@ from . import (
     overview,
     pipeline_editor,
     pipeline_pages,
+    points_pages,
     project_pages,
     proof_pages,
     proposal_pages,
@@ -86,6 +87,7 @@ ROUTERS = (
     bid_pages.router,
     governance_pages.router,
     market_pages.router,
+    points_pages.router,
     proposal_pages.router,
 )
 

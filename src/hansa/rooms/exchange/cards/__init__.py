@@ -6,9 +6,16 @@ from hansa.rooms.exchange.cards.composing import (
     STOCK_CARD,
     STOCK_CARD_KEY,
     make_stock_card,
+    newest_stock_card,
 )
 from hansa.rooms.exchange.cards.routes import cards_router
-from hansa.rooms.exchange.cards.venues import READ_VENUES, read_venues
+from hansa.rooms.exchange.cards.schemas import (
+    StockCardOut,
+    StockCloseOut,
+    StockListingOut,
+    VenueOut,
+)
+from hansa.rooms.exchange.cards.venues import READ_VENUES, read_venues, venues_shown
 
 __all__ = [
     "CLOSE_DAYS",
@@ -16,7 +23,13 @@ __all__ = [
     "READ_VENUES",
     "STOCK_CARD",
     "STOCK_CARD_KEY",
+    "StockCardOut",
+    "StockCloseOut",
+    "StockListingOut",
+    "VenueOut",
     "cards_router",
     "make_stock_card",
+    "newest_stock_card",
     "read_venues",
+    "venues_shown",
 ]

@@ -21,6 +21,7 @@ from hansa.rooms.exchange.trading import count_all
 from . import store
 from .errors import StockCardMissing
 from .records import Close, Listed, StockCard
+from .schemas import StockCardOut
 
 STOCK_CARD = "exchange: stock card"
 STOCK_CARD_KEY = "newest"
@@ -58,6 +59,16 @@ async def read_stock_card(tx: Tx) -> dict[str, Any]:
     card = await store.newest(tx)
     if card is None:
         raise StockCardMissing
+    return await _served(tx, card)
+
+
+async def newest_stock_card(tx: Tx) -> StockCardOut | None:
+    """The stock card for a page, or None before the first."""
+    card = await store.newest(tx)
+    return None if card is None else StockCardOut.model_validate(await _served(tx, card))
+
+
+async def _served(tx: Tx, card: StockCard) -> dict[str, Any]:
     freshness = federation.market_freshness(card.made_at, await clock.now(tx))
     return {**card.content, "digest": card.digest_text, "market_freshness": freshness}
 

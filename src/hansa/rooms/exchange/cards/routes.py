@@ -13,7 +13,7 @@ from hansa.foundation.values.errors import TooManyRequests
 from .composing import read_stock_card
 from .errors import PassportDisabled, StockCardMissing
 from .schemas import FederationTickersOut, StockCardOut
-from .venues import list_venues, shown
+from .venues import venues_shown
 
 CACHED = {"Cache-Control": "public, max-age=30", "Access-Control-Allow-Origin": "*"}
 
@@ -38,8 +38,7 @@ async def read_signed_stock_card(_: Public, db: Db) -> Response:
 async def read_federation_tickers(_: Public, response: Response, db: Db) -> FederationTickersOut:
     """The stock cards of peers that their registry cards verified."""
     response.headers.update(CACHED)
-    venues, now = await db.read(list_venues)
-    return FederationTickersOut(venues=[shown(venue, now) for venue in venues])
+    return FederationTickersOut(venues=await db.read(venues_shown))
 
 
 @cards_router.post(

@@ -59,7 +59,7 @@ async def read_venues(runtime: Runtime) -> None:
         await runtime.database.transaction(lambda tx: store.forget_other_venues(tx, members))
 
 
-async def list_venues(tx: Tx) -> tuple[list[Venue], datetime]:
+async def _open_venues(tx: Tx) -> tuple[list[Venue], datetime]:
     """The stock cards of open peers whose registry cards state an exchange, and the time of the reading."""
     cards = {one.ledger_id: one for one in await store.venues(tx)}
     if not cards:
@@ -69,8 +69,13 @@ async def list_venues(tx: Tx) -> tuple[list[Venue], datetime]:
     return sorted(found, key=lambda venue: venue.card.ledger_id), await clock.now(tx)
 
 
-def shown(venue: Venue, now: datetime) -> VenueOut:
-    """The stock card of a peer as it is answered."""
+async def venues_shown(tx: Tx) -> list[VenueOut]:
+    """The verified stock cards of peers as they are answered, by ledger id."""
+    venues, now = await _open_venues(tx)
+    return [_shown(venue, now) for venue in venues]
+
+
+def _shown(venue: Venue, now: datetime) -> VenueOut:
     card, peer = SignedStockCard.model_validate(venue.card.document), venue.peer
     return VenueOut(
         registry_name=peer.registry_name,
