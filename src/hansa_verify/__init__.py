@@ -20,6 +20,7 @@ from .availability import (
     median_class,
     verify_availability,
 )
+from .balance_as_of import verify_liabilities_as_of
 from .balance_proof import verify_liabilities
 from .bundle import verify_bundle
 from .canonical import NotBase64url, NotCanonical, canonical_json, decoded, encoded, read_json
@@ -163,6 +164,7 @@ __all__ = [
     "verify_contract_proof",
     "verify_document",
     "verify_liabilities",
+    "verify_liabilities_as_of",
     "verify_licence",
     "verify_licence_as_of",
     "verify_registry_card",

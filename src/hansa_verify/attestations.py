@@ -115,7 +115,7 @@ def verify_attestations(
     """
     judged = _Evaluation(keys, exact=exact)
     timestamp = at or datetime.now(UTC)
-    for record in reversed(records) if _falls(records) else records:
+    for record in reversed(records) if falls(records) else records:
         judged.evaluate(record)
     judged.judge_head(timestamp, max_age)
     steps = tuple(
@@ -341,7 +341,7 @@ class _Evaluation:
         return _EXACT.subtract(one, other).copy_abs() <= (0 if self.exact else _INVARIANT_TOLERANCE)
 
 
-def _falls(records: Sequence[Any]) -> bool:
+def falls(records: Sequence[Any]) -> bool:
     """Return whether more ids fall than rise, from one record to the next."""
     numbers = [record.get("id") if isinstance(record, Mapping) else None for record in records]
     steps = [

@@ -1,6 +1,6 @@
 """Cards and discovery by the client."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -69,6 +69,12 @@ async def test_an_exported_card_is_verified_with_the_keys_of_its_registry(connec
     verdict = await connect().cards.verified(created.agent_did)
     assert verdict.is_valid, verdict
     assert verdict.card["pricing"]["base_rate"] == 0.05
+    now = datetime.now(UTC)
+    then = [
+        await connect().cards.verified(created.agent_did, at=now + age)
+        for age in (-timedelta(days=1), timedelta(days=1))
+    ]
+    assert [one.code for one in then] == ["from_the_future", "verified"]
     with pytest.raises(NotFound):
         await connect().cards.verified("did:hansa:hansa.local:00000000-0000-4000-8000-000000000000")
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from hansa.rooms import auditor
+from hansa.rooms.auditor.cycle import audit_on_request
 from hansa.rooms.exchange.cards import CLOSE_DAYS, MAKE_STOCK_CARD
 from hansa.rooms.exchange.trading import COUNT_TRADES
 from hansa_verify import read_json, read_keys, verify_registry_card, verify_stock_card
 from tests.exchange import Market, market
 from tests.organizations import code
-from tests.registry import StartRegistry
+from tests.registry import StartRegistry, TestRegistry
 from tests.running_jobs import run_due, run_scheduled_transactions
 from tests.trading import Floor, floor
 
@@ -122,6 +124,33 @@ async def test_the_registry_card_states_the_exchange_with_its_places(at: Floor):
     await at.market.registry.indexed()
     agora = (await at.market.registry.http.get("/.well-known/agora-card.json")).json()
     assert agora["exchange"] == {"enabled": True, "passport_enabled": False}
+
+
+async def solvency_of_the_exchange(registry: TestRegistry) -> Any:
+    """The member `exchange` of the solvency card after an audit."""
+    await registry.database.transaction(audit_on_request, one_snapshot=True)
+    await auditor.run_cycle(registry.runtime)
+    return (await registry.http.get("/.well-known/solvency-card.json")).json()["exchange"]
+
+
+async def test_the_solvency_card_states_the_checks_of_the_exchange_and_where_its_listings_are(at: Floor):
+    registry = at.market.registry
+    stated = {
+        "enabled": True,
+        "shares": "OK",
+        "solvency": "SOLVENT",
+        "stock_card": f"{registry.settings.base_url}/api/v1/agora/stock-card",
+    }
+    assert await solvency_of_the_exchange(registry) == stated
+    forged = "UPDATE exchange_holding SET owed = owed + $2 WHERE ref = $1"
+
+    async def forge(owed: int) -> None:
+        await registry.database.transaction(lambda tx: tx.execute(forged, at.ref, owed))
+
+    await forge(10**13)
+    assert await solvency_of_the_exchange(registry) == stated | {"solvency": "BREACH"}
+    await forge(-(10**13))
+    assert await solvency_of_the_exchange(registry) == stated
 
 
 async def test_closes_are_of_the_last_whole_day_and_trades_of_today_change_nothing(at: Floor):
@@ -265,5 +294,6 @@ async def test_without_the_exchange_there_is_no_stock_card_and_the_card_says_so(
     exchange = await market(await start_registry())
     await run_scheduled_transactions(exchange.registry.runtime, CLOSE_DAYS)
     assert code(await exchange.registry.get("/agora/stock-card")) == (404, "STOCK_CARD_MISSING")
+    assert (await solvency_of_the_exchange(exchange.registry))["enabled"] is False
     assert await signed(exchange) == {"enabled": False, "passport_enabled": False}
     assert (await exchange.registry.get("/agora/federation-tickers")).json() == {"venues": []}

@@ -85,13 +85,13 @@ class AsyncCards:
         call = Call("GET", f"/api/v1/agents/{quote(did, safe='')}/card-export")
         return (await self._transport.response(call)).content
 
-    async def verified(self, did: str) -> Verdict:
-        """The signed card of an agent, judged with the keys that this registry publishes.
+    async def verified(self, did: str, *, at: datetime | None = None) -> Verdict:
+        """The signed card of an agent, judged with the keys that this registry publishes, now or as of `at`.
 
         Read prices from `Verdict.card` only: it is None unless the card is verified.
         """
         history = await self._transport.response(Call("GET", "/.well-known/registry-jwks-history.json"))
-        return verify_card(await self.export(did), read_keys(read_json(history.content)))
+        return verify_card(await self.export(did), read_keys(read_json(history.content)), at=at)
 
 
 def _path(card_id: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hansa.doors.commands import verification_of_agents
-from hansa.doors.commands.execution import FAILED, print_outcome
+from hansa.doors.commands.execution import FAILED, USAGE_ERROR, fail, print_outcome
 from hansa.doors.commands.options import AsJson, examples
 from hansa.doors.commands.verdicts import (
     AsOf,
@@ -242,6 +242,7 @@ def verify_log(
     epilog=examples(
         "hansa verify balance-proof https://registry.example.org",
         "hansa verify balance-proof proof.json --balance 12.5 --keys https://registry.example.org/.well-known/auditor-jwks.json",
+        "hansa verify balance-proof proof.json --at 2027-01-31T12:00:00Z --keys https://registry.example.org/.well-known/auditor-jwks.json",
     ),
 )
 def verify_balance_proof(
@@ -257,15 +258,37 @@ def verify_balance_proof(
         str | None,
         typer.Option(help="The balance that you expect; by default the one that the proof states."),
     ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Verify that it was the newest published at this time (ISO 8601)."),
+    ] = None,
+    attestations: Annotated[
+        str | None,
+        typer.Option(
+            help="With --at: registry (its address) or export (URL or file) of attestations; by default the host's."
+        ),
+    ] = None,
+    log_proof: Annotated[
+        str | None,
+        typer.Option(help="With --at: answer of /log/proof about the attestation of the proof: URL or file."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="With --log-proof: checkpoint of that size which you kept: URL or file."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify that what a registry owes is counted. Exit 0: valid; 1: invalid; 2: proof or keys cannot be read."""
-    from hansa.doors.verification import attestations as balance_verification
+    from hansa.doors.verification import balances
     from hansa.doors.verification.cards import decision_json
 
+    timestamp = moment(at)
+    if timestamp is None and (attestations or log_proof or checkpoint):
+        fail("--attestations, --log-proof and --checkpoint require --at.", USAGE_ERROR)
+    then = None if timestamp is None else balances.Then(timestamp, attestations, log_proof, checkpoint)
     with readable_sources():
-        verdict = balance_verification.verify_source(source, keys, balance)
-    answer(verdict, decision_json(verdict), [verdict.code], as_json=as_json)
+        verdict = balances.verify_source(source, keys, balance, then)
+    answer(verdict, decision_json(verdict), [verdict.code], at=timestamp, as_json=as_json)
 
 
 @app.command(

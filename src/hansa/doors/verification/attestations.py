@@ -2,8 +2,6 @@
 
 - The source is the address of a registry, or an export: a file, or an address with a path.
 - The keys of a registry are read from its key set, also for a list of its records. Those in an export are unproved unless `--keys` names others.
-
-Verification of balance proofs from the command line: reads the proof, or the documents that a registry publishes, and the keys.
 """
 
 import json
@@ -18,17 +16,13 @@ import msgspec
 from hansa.doors.verification.cards import CannotRead, is_address, read_source, steps_json
 from hansa_verify import (
     ChainVerdict,
-    Decision,
     NotAKey,
-    NotAProof,
     NotCanonical,
     Warned,
-    read_amount,
     read_auditor_keys,
     read_export,
     read_json,
     verify_attestations,
-    verify_liabilities,
 )
 
 KEY_SET = "/.well-known/auditor-jwks.json"
@@ -37,8 +31,6 @@ PAGE = 200
 ID_END = 2**63 - 1
 EXPORT_MAX_BYTES = 512 * 1024 * 1024
 KEYS_UNPROVED = Warned("keys_unproved", "the keys are those of the export itself; name others with --keys")
-LIABILITIES = "/api/auditor/liabilities"
-PROOF_MAX_BYTES = 64 * 1024 * 1024
 
 
 class ChainToVerify(msgspec.Struct, frozen=True):
@@ -117,21 +109,3 @@ def _write_export(path: Path, records: list[Any], key_set: Any) -> None:
         path.write_text(json.dumps(content), encoding="utf-8")
     except OSError as error:
         raise CannotRead(f"{path} cannot be written: {error.strerror}.") from None
-
-
-def verify_source(source: str, keys: str | None, balance: str | None) -> Decision:
-    """The verdict on a balance proof, or on all that a registry owes. Raises: CannotRead."""
-    if keys is None and not is_address(source):
-        raise CannotRead(f"--keys is required for a proof in a file: use --keys https://REGISTRY{KEY_SET}")
-    is_registry = is_address(source) and urlsplit(source).path in {"", "/"}
-    place = urljoin(source, LIABILITIES) if is_registry else source
-    try:
-        expected = None if balance is None else read_amount(balance)
-    except NotAProof as error:
-        raise CannotRead(f"--balance {balance!r} is invalid: {error}.") from None
-    try:
-        document = read_json(read_source(place, PROOF_MAX_BYTES))
-        key_set = read_auditor_keys(read_json(read_source(keys or urljoin(source, KEY_SET))))
-    except (NotCanonical, NotAKey) as error:
-        raise CannotRead(f"{source} contains no usable proof or keys: {error}.") from None
-    return verify_liabilities(document, key_set, balance=expected)

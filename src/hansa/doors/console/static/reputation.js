@@ -49,17 +49,34 @@ const PARTIES = {
 const RULINGS = { IN_FAVOR_OF_COMPLAINANT: "lost", IN_FAVOR_OF_DEFENDANT: "won", DISMISSED: null };
 
 // The scores of an export, given as the texts of its pages, and the agents for which it states another score. Throws Unreadable.
-export function verifyExport(texts) {
+// As of the day `at` (2027-01-31) the events before it give the scores, and `stated` is the export of that day that a reader kept; the
+// code is `unverified` where no export states the scores of that day.
+export function verifyExport(texts, { at = null, stated = null } = {}) {
+  const whole = readWhole(texts);
+  const declared = stated === null ? whole : readWhole([stated]);
+  const epoch = at ?? (stated === null ? null : declared.epoch) ?? whole.epoch;
+  if (epoch === null) return outcome(null, new Map(), declared.scores);
+  const scores = scoresOf(whole.signals, dayOfDate(epoch));
+  if (whole.epoch === null || dayOfDate(epoch) > dayOfDate(whole.epoch)) {
+    return outcome(epoch, scores, scores, `the export has the events before ${whole.epoch}, not all before ${epoch}`);
+  }
+  if (declared.epoch !== epoch) return outcome(epoch, scores, scores, `the scores of ${epoch} are not stated: an export of that day is required`);
+  return outcome(epoch, scores, declared.scores);
+}
+
+function outcome(epoch, scores, stated, unknown = null) {
+  const agents = unknown === null ? [...new Set([...scores.keys(), ...stated.keys()])].sort() : [];
+  const differing = agents.filter((agent) => (scores.get(agent)?.score ?? 0n) !== (stated.get(agent) ?? 0n));
+  return { code: unknown !== null ? "unverified" : differing.length ? "differing" : "verified", epoch, scores, differing, unknown };
+}
+
+function readWhole(texts) {
   const pages = texts.map(readPage);
-  const epoch = pages[0]?.get("epoch");
+  const epoch = pages[0]?.get("epoch") ?? null;
   if (pages.some((page) => page.get("epoch") !== epoch)) throw new Unreadable("the pages are of different epochs");
   if (pages.at(-1)?.get("next") !== null) throw new Unreadable("the last page of the export is missing");
   const signals = pages.flatMap((page) => page.get("events").map(readSignal)).filter((signal) => signal);
-  const scores = epoch === null ? new Map() : scoresOf(signals, dayOfDate(epoch));
-  const stated = new Map(pages.flatMap((page) => page.get("scores").map(statedScore)));
-  const agents = [...new Set([...scores.keys(), ...stated.keys()])].sort();
-  const differing = agents.filter((agent) => (scores.get(agent)?.score ?? 0n) !== (stated.get(agent) ?? 0n));
-  return { epoch, scores, differing };
+  return { epoch, signals, scores: new Map(pages.flatMap((page) => page.get("scores").map(statedScore))) };
 }
 
 function readPage(text) {

@@ -59,7 +59,7 @@ export function readExport(text) {
 }
 
 // Whether more ids fall than rise, from one record to the next.
-function falls(records) {
+export function falls(records) {
   const ids = records.map((record) => (record instanceof Map && isWhole(record.get("id")) ? BigInt(record.get("id").text) : null));
   const pairs = ids.slice(1).map((id, place) => (id === null || ids[place] === null ? 0 : id < ids[place] ? -1 : id > ids[place] ? 1 : 0));
   return pairs.reduce((sum, one) => sum + one, 0) < 0;

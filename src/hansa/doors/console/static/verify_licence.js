@@ -24,22 +24,26 @@ const LIST_MAX_AGE = 7n * 24n * 3_600_000_000n;
 class BadLicence extends Error {}
 
 export async function verifyLicence(certificate, chain, { root = null, lists = [], at = now(), statedHash = null } = {}) {
-  const judge = new Judge(at, root);
-  try {
-    await judge.read(certificate, chain, lists, statedHash);
-    await judge.walk();
-    judge.judgeRoot();
-    await judge.judgeLists();
-  } catch (trouble) {
-    if (!(trouble instanceof Fails)) throw trouble;
-    return { code: trouble.code, reason: trouble.message, steps: [...judge.steps, step(trouble.step, false, trouble.message)] };
-  }
-  return { code: "verified", reason: "every step holds", steps: judge.steps };
+  return new LicenceJudge(at, root).verdict(certificate, chain, lists, statedHash);
 }
 
-class Judge {
+export class LicenceJudge {
   constructor(at, root) {
     Object.assign(this, { at, root, steps: [], path: [], parents: [], lists: [], asOf: null });
+    Object.assign(this, { skew: SKEW, unissued: "malformed" });
+  }
+
+  async verdict(certificate, chain, lists, statedHash) {
+    try {
+      await this.read(certificate, chain, lists, statedHash);
+      await this.walk();
+      this.judgeRoot();
+      await this.judgeLists();
+    } catch (trouble) {
+      if (!(trouble instanceof Fails)) throw trouble;
+      return { code: trouble.code, reason: trouble.message, steps: [...this.steps, step(trouble.step, false, trouble.message)] };
+    }
+    return { code: "verified", reason: "every step holds", steps: this.steps };
   }
 
   holds(name, said) {
@@ -69,8 +73,8 @@ class Judge {
         throw new Fails("malformed", "signature", `${child.hash} is not signed by the key of its issuer`);
       }
       requireTypeRules(child, parent);
-      if (epoch(child.payload.get("iat")) > this.at + SKEW) {
-        throw new Fails("malformed", "issue time", `${child.hash} was issued in the future`);
+      if (epoch(child.payload.get("iat")) > this.at + this.skew) {
+        throw new Fails(this.unissued, "issue time", `${child.hash} was issued in the future`);
       }
       if (child === parent) break;
       this.path.push(parent);
@@ -117,29 +121,36 @@ class Judge {
     const signed = [];
     for (const list of this.lists) {
       const isIssuers = list.issuer[0] === one.issuer[0] && list.issuer[1] === one.issuer[1];
-      if (isIssuers && list.generatedAt <= this.at + SKEW && (await isSigned(issuerPoint, list.signature, list.message))) signed.push(list);
+      if (isIssuers && (await isSigned(issuerPoint, list.signature, list.message))) signed.push(list);
     }
-    if (!signed.length) return [new Fails("unverified", "lists", `no_list: no list of ${one.issuer[0]} is at hand`)];
-    const generatedAt = signed.map((list) => list.generatedAt).reduce((one, other) => (one > other ? one : other));
-    if (this.asOf === null || generatedAt < this.asOf) this.asOf = generatedAt;
-    const newest = signed.filter((list) => list.generatedAt === generatedAt);
+    return this.troublesBy(one, signed);
+  }
+
+  // By the newest of these lists of its issuer.
+  troublesBy(one, signed) {
+    const present = signed.filter((list) => list.generatedAt <= this.at + this.skew);
+    if (!present.length) return [unlisted(`no_list: no list of ${one.issuer[0]} is at hand`)];
+    const generatedAt = present.map((list) => list.generatedAt).reduce((one, other) => (one > other ? one : other));
+    this.knownAsOf(generatedAt);
+    const newest = present.filter((list) => list.generatedAt === generatedAt);
     const troubles = newest.flatMap((list) => this.stated(one, list));
-    const texts = new Set(newest.map(({ payload }) => canonical(payload)));
-    if (texts.size > 1) {
-      troubles.push(new Fails("unverified", "lists", `two_lists: ${one.issuer[0]} signed two different lists at ${shownMoment(generatedAt)}`));
-    }
+    troubles.push(...differingLists(one, newest));
     if (this.at - generatedAt > LIST_MAX_AGE) {
-      troubles.push(new Fails("unverified", "lists", `old_list: the list of ${one.issuer[0]} is of ${shownMoment(generatedAt)}`));
+      troubles.push(unlisted(`old_list: the list of ${one.issuer[0]} is of ${shownMoment(generatedAt)}`));
     }
     return troubles;
   }
 
+  knownAsOf(moment) {
+    if (this.asOf === null || moment < this.asOf) this.asOf = moment;
+  }
+
   stated(one, newest) {
-    const entries = newest.licences.filter((entry) => entry.get("hash") === one.hash || entry.get("lid") === one.payload.get("lid"));
+    const entries = newest.licences.filter((entry) => names(entry, one));
     const own = entries.filter((entry) => entry.get("hash") === one.hash);
     const troubles = [];
-    const contradicts = (how) => troubles.push(new Fails("unverified", "lists", `contradiction: ${one.issuer[0]} lists ${one.hash} ${how}`));
-    if (!own.length) troubles.push(new Fails("unverified", "lists", `not_listed: ${one.issuer[0]} does not list ${one.hash}`));
+    const contradicts = (how) => troubles.push(unlisted(`contradiction: ${one.issuer[0]} lists ${one.hash} ${how}`));
+    if (!own.length) troubles.push(unlisted(`not_listed: ${one.issuer[0]} does not list ${one.hash}`));
     for (const state of entries.map((entry) => entry.get("state"))) {
       if (ENDED.includes(state) && !(state === "superseded" && this.isCovered(one, newest))) {
         troubles.push(new Fails(state, "lists", `${one.issuer[0]} lists ${one.hash} as ${state}`));
@@ -158,19 +169,28 @@ class Judge {
   }
 
   isCovered(one, newest) {
-    const sub = one.payload.get("sub");
     const active = newest.licences
-      .filter(
-        (entry) =>
-          entry.get("state") === "active" &&
-          entry.get("type") === one.type &&
-          entry.get("sub_trust_domain") === sub.get("trust_domain") &&
-          (one.type !== "operator" || entry.get("sub_name") === sub.get("name")),
-      )
+      .filter((entry) => entry.get("state") === "active" && isOfSubject(entry, one))
       .map((entry) => entry.get("hash"));
     if (one.type === "operator") return active.length > 0;
     return this.parents.some(({ hash, thumbprint }) => active.includes(hash) && thumbprint === one.thumbprint);
   }
+}
+
+export const unlisted = (said) => new Fails("unverified", "lists", said);
+
+export const names = (entry, one) => entry.get("hash") === one.hash || entry.get("lid") === one.payload.get("lid");
+
+export function isOfSubject(entry, one) {
+  const sub = one.payload.get("sub");
+  const isOfDomain = entry.get("type") === one.type && entry.get("sub_trust_domain") === sub.get("trust_domain");
+  return isOfDomain && (one.type !== "operator" || entry.get("sub_name") === sub.get("name"));
+}
+
+// A trouble when lists of one second differ.
+export function differingLists(one, lists) {
+  if (new Set(lists.map(({ payload }) => canonical(payload))).size < 2) return [];
+  return [unlisted(`two_lists: ${one.issuer[0]} signed two different lists at ${shownMoment(lists[0].generatedAt)}`)];
 }
 
 async function readCertificate(text) {
@@ -298,7 +318,7 @@ const isMatching = (value, pattern) => typeof value === "string" && pattern.test
 const isDomain = (value) => isMatching(value, DOMAIN);
 const isText = (value, most) => typeof value === "string" && value !== "" && [...value].length <= most;
 const isEpoch = (value) => isWhole(value) && !value.text.startsWith("-") && BigInt(value.text) < 10n ** 11n;
-const epoch = (value) => BigInt(value.text) * 1_000_000n;
+export const epoch = (value) => BigInt(value.text) * 1_000_000n;
 
 // Two members of JSON that are the same text, or the same number token.
 function isSame(one, other) {

@@ -11,25 +11,28 @@ const SIZE_MAX = 2n ** 62n;
 const KEY_ID_BYTES = 4;
 const PREFIX = "\u2014 ";
 
-class BadCheckpoint extends Error {}
+export class BadCheckpoint extends Error {}
 
 export async function verifyLogProof(proof, keys) {
-  const kinds = { checkpoint: isText, entry: isText, index: isWhole, size: isWhole, hashes: Array.isArray };
-  if (!hasMembers(proof, kinds)) {
+  if (!isProofOfLeaf(proof)) {
     return verdictOf([step("proof", false, "a proof has the members checkpoint, entry, index, size and hashes")]);
   }
   const { checkpoint, signed } = await judgedCheckpoint("checkpoint", proof.get("checkpoint"), keys);
   if (!checkpoint) return verdictOf([signed]);
+  const said = `leaf ${proof.get("index").text} of ${checkpoint.size}: ${proof.get("entry")}`;
+  return verdictOf([signed, await judgedStep("inclusion", said, () => isLeafOf(proof, checkpoint))]);
+}
+
+export function isProofOfLeaf(proof) {
+  return hasMembers(proof, { checkpoint: isText, entry: isText, index: isWhole, size: isWhole, hashes: Array.isArray });
+}
+
+// Whether the entry of a proof is a leaf of the tree of this checkpoint. Throws BadCheckpoint.
+export async function isLeafOf(proof, checkpoint) {
   const [index, size] = ["index", "size"].map((name) => BigInt(proof.get(name).text));
-  const said = `leaf ${index} of ${checkpoint.size}: ${proof.get("entry")}`;
-  return verdictOf([
-    signed,
-    await judgedStep("inclusion", said, async () => {
-      const hashes = proof.get("hashes").map(readHash);
-      const leaf = await sha256(Uint8Array.of(0), octetsOf(proof.get("entry")));
-      return size === checkpoint.size && provesInclusion(index, size, leaf, hashes, checkpoint.root);
-    }),
-  ]);
+  const hashes = proof.get("hashes").map(readHash);
+  const leaf = await sha256(Uint8Array.of(0), octetsOf(proof.get("entry")));
+  return size === checkpoint.size && provesInclusion(index, size, leaf, hashes, checkpoint.root);
 }
 
 // `oldNote` is the older checkpoint, which the reader has kept.
@@ -80,7 +83,7 @@ async function judgedStep(name, said, holds) {
 
 const isText = (value) => typeof value === "string";
 
-async function readCheckpoint(note, keys) {
+export async function readCheckpoint(note, keys) {
   if ([...note].length > NOTE_MAX_CHARACTERS) throw new BadCheckpoint(`a checkpoint has at most ${NOTE_MAX_CHARACTERS} characters`);
   const end = note.lastIndexOf("\n\n");
   const text = `${note.slice(0, Math.max(end, 0))}\n`;

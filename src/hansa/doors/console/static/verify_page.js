@@ -8,16 +8,19 @@ import { FORMULA, verifyExport } from "./reputation.js";
 import { legible } from "./seen.js";
 import { ACHIEVEMENT_TYPE, verifyAchievement } from "./verify_achievement.js";
 import { auditorKeys, readExport, STANDARD, verifyAttestations } from "./verify_attestations.js";
+import { verifyLiabilitiesAsOf } from "./verify_balance_as_of.js";
 import { verifyLiabilities } from "./verify_balance_proof.js";
 import { readKeys, verifyCard } from "./verify_card.js";
 import { verifyContractProof } from "./verify_contract_proof.js";
 import { verifyLicence } from "./verify_licence.js";
+import { verifyLicenceAsOf } from "./verify_licence_as_of.js";
 import { verifyLogConsistency, verifyLogProof } from "./verify_log.js";
 import { verifyRegistryCard } from "./verify_registry_card.js";
 import { SETTLEMENT_KIND, verifySettlement } from "./verify_settlement.js";
-import { Fails, readStrictly, step, textOf, verdictOf } from "./verdict.js";
+import { Fails, isWhole, momentOf, now, readStrictly, step, textOf, verdictOf } from "./verdict.js";
 
 const REGISTRY_KEYS = "/.well-known/registry-jwks.json";
+const KEY_HISTORY = "/.well-known/registry-jwks-history.json";
 const AUDITOR_KEYS = "/.well-known/auditor-jwks.json";
 const REGISTRY_CARD = "/.well-known/registry-card.json";
 const CARD_SCHEMA = "/.well-known/registry-card-schema.json";
@@ -25,6 +28,7 @@ const ISSUED_LIST = "/.well-known/federation-licences.json";
 const RECORDS = "/api/auditor/attestations";
 const SCORES = "/api/v1/reputation/export";
 const PAGE = 200;
+const PAGES_MAX = 1000;
 const BUNDLE = "dispute-bundle+jws";
 const KINDS = {
   JOSE: "Agent card",
@@ -32,6 +36,8 @@ const KINDS = {
   [ACHIEVEMENT_TYPE]: "Achievement",
   [BUNDLE]: "Bundle of a dispute",
 };
+
+const NO_TIME = "A document of this kind has no verdict as of a time: leave the time empty.";
 
 class CannotRead extends Error {}
 
@@ -54,21 +60,37 @@ async function fetched(address) {
 
 const keyText = async (address) => form.elements.keys.value.trim() || fetched(address);
 
+// Keys of this registry: with their times where the document is judged as of a time.
+const registryKeys = async () => readKeys(await keyText(stated("at") ? KEY_HISTORY : REGISTRY_KEYS));
+
+const stated = (name) => form.elements[name].value.trim();
+
+// The time to judge, in microseconds, or null for now.
+function timeAsked() {
+  const at = momentOf(stated("at"));
+  if (at === null && stated("at")) throw new CannotRead("The time must be such as 2027-01-31T12:00:00Z.");
+  return at;
+}
+
 async function judged(text) {
+  const verdict = await judgedByKind(text, timeAsked());
+  return stated("at") ? { ...verdict, kind: `${verdict.kind}, as of ${stated("at")}` } : verdict;
+}
+
+async function judgedByKind(text, at) {
   const found = read(text);
   if (!(found instanceof Map)) throw new CannotRead("The document is not a JSON object.");
-  if (found.has("registry_card_version")) return judgedRegistryCard(text);
+  if (found.has("registry_card_version")) return judgedRegistryCard(text, at);
   readStrictly(text);
-  if (Array.isArray(found.get("signatures"))) return judgedCard(text, found);
-  if (found.has("authorization_id")) return judgedContractProof(text);
-  if (found.get("kind") === SETTLEMENT_KIND) return judgedSettlement(text);
+  if (Array.isArray(found.get("signatures"))) return judgedCard(text, found, at);
+  if (found.get("kind") === SETTLEMENT_KIND) return judgedSettlement(text, at);
   if (found.get("formula") === FORMULA) return judgedScores([text]);
+  if (found.has("certificate")) return judgedLicence(found, at);
+  if (found.has("leaves") || found.has("blocks")) return judgedBalance(found, at);
+  if (at !== null) throw new CannotRead(NO_TIME);
+  if (found.has("authorization_id")) return judgedContractProof(text);
   if (found.get("standard") === STANDARD) return judgedChain(text, found);
-  if (found.has("certificate")) return judgedLicence(found);
   const keys = auditorKeys(readStrictly(await keyText(AUDITOR_KEYS)));
-  if (found.has("leaves") || found.has("blocks")) {
-    return { kind: found.has("blocks") ? "Sum of all balances" : "Balance proof", ...(await verifyLiabilities(found, keys)) };
-  }
   if (found.has("old_size")) {
     const old = form.elements.old.value;
     if (!old.trim()) throw new CannotRead("A proof of consistency needs the older checkpoint: paste it below.");
@@ -78,16 +100,39 @@ async function judged(text) {
   throw new CannotRead("The document is of no kind that this page verifies.");
 }
 
-async function judgedRegistryCard(text) {
+async function judgedRegistryCard(text, at) {
   const schema = read(await fetched(CARD_SCHEMA));
-  return { kind: "Registry card", ...(await verifyRegistryCard(text, readKeys(await keyText(REGISTRY_KEYS)), { schema })) };
+  return { kind: "Registry card", ...(await verifyRegistryCard(text, await registryKeys(), { schema, at: at ?? now() })) };
 }
 
-async function judgedCard(text, found) {
+// As of a time, with the attestations of this registry from that of the proof on.
+async function judgedBalance(found, at) {
+  const keys = auditorKeys(readStrictly(await keyText(AUDITOR_KEYS)));
+  const verdict = at === null ? verifyLiabilities(found, keys) : verifyLiabilitiesAsOf(found, keys, { at, records: await recordsFrom(found, at) });
+  return { kind: found.has("blocks") ? "Sum of all balances" : "Balance proof", ...(await verdict) };
+}
+
+async function recordsFrom(found, at) {
+  const record = found.get("attestation");
+  const records = [];
+  if (!(record instanceof Map) || !isWhole(record.get("id"))) return records;
+  let last = BigInt(record.get("id").text) - 1n;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const { records: read } = readExport(await fetched(`${RECORDS}?limit=${PAGE}&before_id=${last + BigInt(PAGE) + 1n}`));
+    const newer = read.reverse().filter((one) => one instanceof Map && isWhole(one.get("id")) && BigInt(one.get("id").text) > last);
+    if (!newer.length) return records;
+    records.push(...newer);
+    last = BigInt(newer.at(-1).get("id").text);
+    if ((momentOf(newer.at(-1).get("ts")) ?? at + 1n) > at) return records;
+  }
+  throw new CannotRead("There are too many attestations between the proof and the time: use the command with an export.");
+}
+
+async function judgedCard(text, found, at) {
   const typ = typeOf(found.get("signatures"));
-  const keys = readKeys(await keyText(REGISTRY_KEYS));
-  if (typ === ACHIEVEMENT_TYPE) return { kind: KINDS[typ], ...(await verifyAchievement(text, keys)) };
-  const verdict = await verifyCard(text, keys, { typ });
+  const [keys, moment] = [await registryKeys(), at ?? now()];
+  if (typ === ACHIEVEMENT_TYPE) return { kind: KINDS[typ], ...(await verifyAchievement(text, keys, { at: moment })) };
+  const verdict = await verifyCard(text, keys, { typ, at: moment });
   if (typ !== BUNDLE || verdict.code !== "verified") return { kind: KINDS[typ], ...verdict };
   return { kind: KINDS[typ], ...verdictOf([...verdict.steps, await proposalOf(found), ...reductionOf(found)]) };
 }
@@ -132,16 +177,19 @@ async function judgedContractProof(text) {
 }
 
 // Another registry signed it, whose keys must be given: those of this registry would only say that it did not.
-async function judgedSettlement(text) {
+async function judgedSettlement(text, at) {
   const keys = form.elements.keys.value.trim();
   if (!keys) throw new CannotRead("The evidence of a settlement is signed by the other registry: paste its keys below.");
-  return { kind: "Evidence of a slash across registries", ...(await verifySettlement(text, readKeys(keys))) };
+  return { kind: "Evidence of a slash across registries", ...(await verifySettlement(text, readKeys(keys), { at: at ?? now() })) };
 }
 
+// As of a day the kept export of that day, pasted below, states the scores.
 function judgedScores(texts) {
-  const { epoch, scores, differing } = verifyExport(texts);
-  const said = `${differing.length} of ${scores.size} scores differ${differing.length ? `, first that of ${differing[0]}` : ""}`;
-  return { kind: `Reputation, epoch ${epoch ?? "none"}`, ...verdictOf([step("scores", differing.length === 0, said)]) };
+  const [day, kept] = [stated("at").slice(0, 10) || null, stated("old") || null];
+  const { code, epoch, scores, differing, unknown } = verifyExport(texts, { at: day, stated: kept });
+  const said = unknown ?? `${differing.length} of ${scores.size} scores differ${differing.length ? `, first that of ${differing[0]}` : ""}`;
+  const judgement = verdictOf([step("scores", code === "verified", said)]);
+  return { kind: `Reputation, epoch ${epoch ?? "none"}`, ...judgement, ...(code === "unverified" ? { code } : {}) };
 }
 
 // Every page of the export of this registry.
@@ -172,7 +220,7 @@ function typeOf(entries) {
 }
 
 // The lists of this registry are read; those of issuers elsewhere are not, and the verdict says so.
-async function judgedLicence(found) {
+async function judgedLicence(found, at) {
   const root = form.elements.root.value.trim() || null;
   const chain = found.get("chain") ?? [];
   if (!Array.isArray(chain)) throw new CannotRead("The chain is not a list of certificates.");
@@ -182,7 +230,9 @@ async function judgedLicence(found) {
   } catch (trouble) {
     if (!(trouble instanceof CannotRead)) throw trouble;
   }
-  return { kind: "Licence certificate", ...(await verifyLicence(found.get("certificate"), chain, { root, lists, statedHash: found.get("hash") ?? null })) };
+  const [certificate, given] = [found.get("certificate"), { root, lists, statedHash: found.get("hash") ?? null }];
+  const verdict = at === null ? verifyLicence(certificate, chain, given) : verifyLicenceAsOf(certificate, chain, at, given);
+  return { kind: "Licence certificate", ...(await verdict) };
 }
 
 async function judgedChain(text, found) {
@@ -196,6 +246,7 @@ async function judgedChain(text, found) {
 
 // The whole chain of this registry, its first record first, with the keys of this registry.
 async function ownChain() {
+  if (timeAsked() !== null) throw new CannotRead(NO_TIME);
   const records = [];
   let before = "";
   for (;;) {
