@@ -586,3 +586,22 @@ async def test_everybody_reads_that_no_peer_has_a_stock_card(trading):
     anybody = BrowserOf(trading.registry)
     await anybody.open("/market/venues")
     assert "No peer has a verified stock card." in words(anybody)
+
+
+async def test_while_the_exchange_is_off_an_owner_gives_points_up_from_the_page_that_ends_the_agent(
+    start_registry,
+):
+    at = await earning(await market(await start_registry(exchange_enabled=True, genesis_grant_amount="100")))
+    registry = at.market.registry
+    object.__setattr__(registry.runtime.settings, "exchange_enabled", False)
+    browser = await browser_of(registry, at.holder_owner)
+    agent = f"/account/agents/{at.holder.did}"
+    await browser.open(f"{agent}/end")
+    assert f'href="{agent}/market"' in browser.text
+    await browser.open(f"{agent}/market")
+    assert f'href="{agent}/market/{at.ref}"' in browser.text
+    await browser.open(f"{agent}/market/{at.ref}/points")
+    assert f'action="{agent}/market/{at.ref}/transfer"' not in browser.text
+    await browser.send(f"{agent}/market/{at.ref}/give-up", given_up="20", typed_name=at.ref)
+    assert "The points are given up." in browser.text
+    assert await at.market.points(at.listing) == {at.holder.did: 0}

@@ -37,6 +37,8 @@ PUBLIC = (
         "/work",
         "/governance",
         "/market",
+        "/market/stock-card",
+        "/market/venues",
         "/status",
         "/showcase",
         "/verify",

@@ -21,7 +21,7 @@ from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor, parse_amount
 from hansa.rooms import agents, enforcement, ledger
 from hansa.rooms.exchange import store as listings
-from hansa.rooms.exchange.deciding import delist, halt
+from hansa.rooms.exchange.deciding import delist, halt, resume
 from hansa.rooms.exchange.expiring import EXPIRE_LISTINGS, EXPIRY
 from hansa.rooms.exchange.revenue.counting import count_settled
 from hansa.rooms.exchange.revenue.levying import levy_or_collect
@@ -159,12 +159,13 @@ class Scene:
     def halt(self) -> UseCase:
         return lambda tx: halt(tx, self.stage.administrator, self.ref, "A breach.")
 
+    def resume(self) -> UseCase:
+        return lambda tx: resume(tx, self.stage.administrator, self.ref, "Mended.")
+
     def delist(self) -> UseCase:
         return lambda tx: delist(tx, self.stage.administrator, self.ref, "Unsound.")
 
     def suspend(self, agent: Agent) -> UseCase:
-        """Suspend an agent, and end its orders as the job does."""
-
         async def suspended(tx: Tx) -> None:
             await enforcement.suspend_agents(
                 tx, [agent.did], self.stage.administrator, reason="For a test.", soft=False
@@ -254,10 +255,12 @@ ACTS: dict[str, Callable[[Scene], UseCase]] = {
     "all offers are cancelled": Scene.cancel_all,
     "a bid expires": Scene.expire,
     "the listing is halted": Scene.halt,
+    "the listing is resumed": Scene.resume,
     "the listing is delisted": Scene.delist,
     "the buyer is suspended": lambda at: at.suspend(at.buyer),
     "the holder is suspended": lambda at: at.suspend(at.holder),
     "orders of a suspended buyer end": lambda at: at.stop_orders(at.buyer),
+    "orders of a suspended holder end": lambda at: at.stop_orders(at.holder),
     "revenue is counted": Scene.count,
     "revenue is levied": Scene.levy,
     "a holder claims": lambda at: at.claim(at.holder),
