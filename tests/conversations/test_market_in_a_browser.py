@@ -184,6 +184,7 @@ async def test_a_seller_sees_its_fee_before(trading):
         ({"price": ""}, 422, "price"),
         ({"qty": "21"}, 409, "fewer points"),
         ({"side": "buy", "qty": "1000"}, 402, ""),
+        ({"order_type": "market", "time_in_force": "fok"}, 422, "A market order is"),
     ],
 )
 async def test_a_refused_order_says_why_and_places_nothing(trading, given, status, said):

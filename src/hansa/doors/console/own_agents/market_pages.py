@@ -278,6 +278,9 @@ def _order(form: SentForm, ref: str) -> dict[str, Any]:
         body["post_only"] = form.value("post_only") == "true"
         if life := form.value("ttl_seconds"):
             body["ttl_seconds"] = whole_number(life)
+    elif form.value("time_in_force") == "fok":
+        # Its choice is not left out: the API refuses it.
+        body["time_in_force"] = "fok"
     if replaces := form.value("replaces"):
         body["replaces"] = replaces
     return body
