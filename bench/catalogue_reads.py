@@ -17,8 +17,8 @@ from hansa.foundation.plumbing.storage.database import Database, Tx
 from hansa.rooms.catalogue import Filters, PageRequest, list_cards, reading
 from hansa.rooms.catalogue.findings import CardFindings
 from hansa.rooms.catalogue.listing import conditions_of
+from hansa.rooms.catalogue.listing_store import count_cards
 from hansa.rooms.catalogue.pages import CardsPage
-from hansa.rooms.catalogue.store import count_cards
 
 PAGE = 100
 READS = 300

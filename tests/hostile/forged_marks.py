@@ -7,7 +7,8 @@ from typing import Any
 
 from hansa.foundation.values.money import UNIT, format_amount, parse_amount
 from hansa.rooms import ledger
-from hansa.rooms.commerce.contracts.rules import OPEN_ACCEPTED_MAX, default_bond
+from hansa.rooms.commerce.contracts.rules import OPEN_ACCEPTED_MAX
+from hansa.rooms.commerce.contracts.term_rules import default_bond
 from hansa.rooms.people.check import check_developer
 from tests.registry import TestAgent, TestRegistry
 from tests.rooms.commerce.agreements import in_days

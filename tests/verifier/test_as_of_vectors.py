@@ -1,7 +1,9 @@
 """Frozen documents of every kind, each judged as of a time of the past: the verdict never depends on the present."""
 
 import json
+import random
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from hansa_verify import (
     verify_liabilities_as_of,
     verify_licence_as_of,
 )
+from tests.properties.scale import by_tier, printed_seed
 from tests.verifier.past import FROZEN, frozen
 from tests.verifier.served import Vector, vectors_in
 
@@ -55,6 +58,8 @@ JUDGES: dict[str, Callable[[Vector, datetime], Any]] = {
     ),
     "balance": balance,
 }
+
+ODD: tuple[Any, ...] = (None, 1, -1, 2**70, True, "x", "\ud800", [], {}, 1.5, [None])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "reputation"])
@@ -92,3 +97,33 @@ def test_each_kind_has_documents_that_hold_and_documents_that_do_not():
     }
     decided = {(kind, outcome) for kind in KINDS for outcome in ("valid", "not valid")}
     assert outcomes >= decided
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of every member below a value."""
+    members: Any = value.items() if isinstance(value, dict) else ()
+    members = enumerate(value) if isinstance(value, list) else members
+    return [one for name, member in members for one in [(*path, name), *places(member, (*path, name))]]
+
+
+def test_no_odd_member_of_a_proof_raises_or_makes_a_refused_one_valid():
+    rng = random.Random(printed_seed())
+    vectors = [one for one in vectors_in(FROZEN) if one["kind"] == "balance" and one["balance"] is None]
+    for _ in range(by_tier(800, 20_000, 100_000)):
+        vector = deepcopy(rng.choice(vectors))
+        document = json.loads(vector["document"])
+        changed = {"document": document, "records": vector["records"], "log_proof": vector["log_proof"] or {}}
+        *path, last = rng.choice([one for one in places(changed) if len(one) > 1])
+        holder: Any = changed
+        for name in path:
+            holder = holder[name]
+        holder[last] = rng.choice(ODD)
+        verdict = verify_liabilities_as_of(
+            document,
+            read_auditor_keys(vector["keys"]),
+            datetime.fromisoformat(vector["at"]),
+            vector["records"],
+            log_proof=vector["log_proof"],
+            checkpoint=vector["checkpoint"],
+        )
+        assert not verdict.is_valid or vector["expect"] == "verified", (vector["name"], path, last)

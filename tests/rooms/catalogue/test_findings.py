@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hansa.rooms.catalogue import store
+from hansa.rooms.catalogue import listing_store
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD
 from hansa.rooms.catalogue.findings import (
     KEPT_LISTINGS,
@@ -29,13 +29,13 @@ class Clock:
 @pytest.fixture
 def searches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every search for cards, as it is made."""
-    made, find_cards = [], store.find_cards
+    made, find_cards = [], listing_store.find_cards
 
     async def noted(tx, conditions):
         made.append(conditions)
         return await find_cards(tx, conditions)
 
-    monkeypatch.setattr(store, "find_cards", noted)
+    monkeypatch.setattr(listing_store, "find_cards", noted)
     return made
 
 

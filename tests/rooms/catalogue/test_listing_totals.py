@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from hansa.rooms.catalogue import listing
 from hansa.rooms.catalogue.card_conditions import EVERY_CARD, LOOKED_AT_MAX, READ_MAX
 from hansa.rooms.catalogue.listing import Filters, conditions_of
+from hansa.rooms.catalogue.listing_store import count_cards
 from hansa.rooms.catalogue.maintenance import CLASS_ROWS_MAX, keep_lists_quick
-from hansa.rooms.catalogue.store import count_cards
 from tests.properties.scale import by_tier, printed_seed
 from tests.registry import TestRegistry
 from tests.rooms.catalogue.catalogue_cards import change, names, publish, stub

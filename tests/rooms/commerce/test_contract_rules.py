@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hansa.foundation.values.money import ZERO, Minor
-from hansa.rooms.commerce.contracts import rules
+from hansa.rooms.commerce.contracts import rules, term_rules
 from hansa.rooms.commerce.contracts.contract import Contract, Status
 from hansa.rooms.commerce.contracts.errors import (
     ContractUnknown,
@@ -43,18 +43,18 @@ TRANSFER = UUID(int=3)
 
 def test_an_agent_makes_no_contract_with_itself():
     with pytest.raises(SelfContract):
-        rules.require_sound(terms(provider_did=CONTRACTOR))
-    rules.require_sound(terms(provider_did=None))
+        term_rules.require_sound(terms(provider_did=CONTRACTOR))
+    term_rules.require_sound(terms(provider_did=None))
 
 
 @given(st.lists(AMOUNTS, min_size=1, max_size=rules.MILESTONES_MAX), st.integers(-1, 1))
 def test_the_amounts_of_milestones_sum_to_the_amount_exactly(amounts: list[int], difference: int):
     made = terms(amount=Minor(sum(amounts) + difference), milestones=milestones(*amounts))
     if difference == 0:
-        rules.require_sound(made)
+        term_rules.require_sound(made)
         return
     with pytest.raises(TermsInvalid) as refused:
-        rules.require_sound(made)
+        term_rules.require_sound(made)
     assert refused.value.field == "milestones"
 
 
@@ -67,10 +67,10 @@ def test_scaled_milestones_sum_to_the_price_and_only_the_last_has_more_than_its_
     shares = [one * price // total for one in amounts[:-1]]
     if 0 in shares:
         with pytest.raises(TermsInvalid) as refused:
-            rules.scaled(milestones(*amounts), total, price)
+            term_rules.scaled(milestones(*amounts), total, price)
         assert refused.value.field == "price"
         return
-    scaled = [one.amount for one in rules.scaled(milestones(*amounts), total, price)]
+    scaled = [one.amount for one in term_rules.scaled(milestones(*amounts), total, price)]
     assert (sum(scaled), scaled[:-1]) == (price, shares)
     assert scaled[-1] >= amounts[-1] * price // total
 
@@ -83,17 +83,17 @@ def test_dates_rise_over_the_milestones_to_the_submission_and_the_review(days: l
     )
     stated = [day for day in days if day is not None]
     if all(earlier <= later for earlier, later in pairwise(stated)):
-        rules.require_sound(made)
+        term_rules.require_sound(made)
         return
     with pytest.raises(TermsInvalid, match="must rise"):
-        rules.require_sound(made)
+        term_rules.require_sound(made)
 
 
 @pytest.mark.parametrize("member", ["funded", "auto_approve"])
 def test_money_that_moves_by_itself_needs_a_date_of_review(member: str):
-    rules.require_sound(terms(**{member: True}, review_by=NOW + DAY))
+    term_rules.require_sound(terms(**{member: True}, review_by=NOW + DAY))
     with pytest.raises(TermsInvalid, match=f"{member} needs review_by") as refused:
-        rules.require_sound(terms(**{member: True}))
+        term_rules.require_sound(terms(**{member: True}))
     assert refused.value.field == "review_by"
 
 
@@ -104,7 +104,7 @@ def test_money_that_moves_by_itself_needs_a_date_of_review(member: str):
 def test_a_funded_or_automatically_approved_proposal_commits_its_contractor(
     changes: dict[str, object], pays: bool
 ):
-    assert rules.pays_without_approval(terms(**changes)) == pays
+    assert term_rules.pays_without_approval(terms(**changes)) == pays
 
 
 @pytest.mark.parametrize("member", ["provider_bond", "provider_jobs"])
@@ -115,9 +115,9 @@ def test_only_an_open_funded_proposal_states_a_requirement_for_its_provider(
     member: str, changes: dict[str, object]
 ):
     made = terms(**changes)
-    assert rules.with_requirement(made) == made
+    assert term_rules.with_requirement(made) == made
     with pytest.raises(TermsInvalid, match=f"{member}_min is for funded proposals") as refused:
-        rules.with_requirement(replace(made, **{member: 0}))
+        term_rules.with_requirement(replace(made, **{member: 0}))
     assert refused.value.field == f"{member}_min"
 
 
@@ -134,13 +134,13 @@ def test_only_an_open_funded_proposal_states_a_requirement_for_its_provider(
 def test_an_open_funded_proposal_requires_what_it_states_and_else_a_bond_of_one_percent(
     stated: dict[str, object], bond: int | None, jobs: int | None
 ):
-    made = rules.with_requirement(terms(**OPEN_AND_FUNDED, **stated))
+    made = term_rules.with_requirement(terms(**OPEN_AND_FUNDED, **stated))
     assert (made.provider_bond, made.provider_jobs) == (bond, jobs)
 
 
 @given(AMOUNTS)
 def test_a_default_bond_is_the_least_that_covers_one_percent(amount: int):
-    bond = rules.default_bond(Minor(amount))
+    bond = term_rules.default_bond(Minor(amount))
     assert (bond - 1) * 100 < amount <= bond * 100
 
 
@@ -175,23 +175,23 @@ def test_a_record_replaces_the_bonds_of_all_contracts_under_way():
         (MOMENT, DAY, None),
         (timedelta(0), DAY, "in the future"),
         (-MOMENT, DAY, "in the future"),
-        (MOMENT, rules.DATE_MAX_DAYS * DAY, None),
-        (MOMENT, rules.DATE_MAX_DAYS * DAY + MOMENT, "days ahead"),
+        (MOMENT, term_rules.DATE_MAX_DAYS * DAY, None),
+        (MOMENT, term_rules.DATE_MAX_DAYS * DAY + MOMENT, "days ahead"),
     ],
 )
 def test_dates_are_ahead_by_at_most_ten_years(first: timedelta, last: timedelta, refusal: str | None):
     made = terms(submit_by=NOW + first, review_by=NOW + last)
     if refusal is None:
-        rules.require_ahead(made, NOW)
+        term_rules.require_ahead(made, NOW)
         return
     with pytest.raises(TermsInvalid, match=refusal):
-        rules.require_ahead(made, NOW)
+        term_rules.require_ahead(made, NOW)
 
 
 def test_a_proposal_ends_at_its_first_date_and_without_one_after_thirty_days():
-    assert rules.expiry_of(terms(submit_by=NOW + 2 * DAY, review_by=NOW + 4 * DAY), NOW) == NOW + 2 * DAY
-    assert rules.expiry_of(terms(), NOW) == NOW + 30 * DAY
-    rules.require_ahead(terms(), NOW)
+    assert term_rules.expiry_of(terms(submit_by=NOW + 2 * DAY, review_by=NOW + 4 * DAY), NOW) == NOW + 2 * DAY
+    assert term_rules.expiry_of(terms(), NOW) == NOW + 30 * DAY
+    term_rules.require_ahead(terms(), NOW)
 
 
 @pytest.mark.parametrize("status", Status)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import cursor, store
+from . import cursor, listing_store, store
 from .card_conditions import READ_MAX, Conditions, in_round, up_to
 from .cursor import ChangesCursor
 from .pages import CardsOfPage, CardsPage, PageRequest, page_of, within_bytes
@@ -59,7 +59,7 @@ async def list_changes(
         return await _next_page(tx, followed, place, page_request)
     assert page_request.updated_since is not None
     followed = followed.since(page_request.updated_since)
-    total = await store.count_changes(tx, followed.shown)
+    total = await listing_store.count_changes(tx, followed.shown)
     # The first round has no end: what older open transactions still change is read again in the next one.
     begun = ChangesCursor(0, await store.oldest_open_transaction(tx), total, page_request.skip)
     return await _page(tx, followed, begun, page_request, skip=page_request.skip)
@@ -75,7 +75,7 @@ async def _next_page(
         place = _after_round(place)
     stop = await store.oldest_open_transaction(tx)
     window = ChangesCursor(place.start, stop, 0, 0, stop)
-    total = await store.count_changes(tx, in_round(followed.shown, window))
+    total = await listing_store.count_changes(tx, in_round(followed.shown, window))
     return await _page(tx, followed, replace(window, total=total), page_request)
 
 
@@ -113,13 +113,13 @@ async def _cards(
     tx: Tx, followed: Followed, place: ChangesCursor, page_request: PageRequest, skip: int
 ) -> _Slice:
     conditions = in_round(followed.shown, place)
-    listed = await store.list_by_change(tx, conditions, limit=page_request.limit, skip=skip)
+    listed = await listing_store.list_by_change(tx, conditions, limit=page_request.limit, skip=skip)
     chosen = within_bytes(listed, with_data=page_request.with_data)
     if len(listed) < page_request.limit and not chosen.is_cut:
         return _Slice(chosen, is_last=True)
     last = chosen.listed[-1]
     after = in_round(followed.shown, place.after(last.updated_at, last.card_id, len(chosen.listed)))
-    return _Slice(chosen, is_last=not await store.list_by_change(tx, after, limit=1, skip=0))
+    return _Slice(chosen, is_last=not await listing_store.list_by_change(tx, after, limit=1, skip=0))
 
 
 async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _Slice) -> list[Card]:
@@ -129,7 +129,7 @@ async def _tombstones(tx: Tx, followed: Followed, place: ChangesCursor, part: _S
     conditions = in_round(followed.hidden, place)
     if not part.is_last:
         conditions = up_to(conditions, part.cards[-1])
-    return await store.cards_by_change(tx, conditions, TOMBSTONES_MAX + 1)
+    return await listing_store.cards_by_change(tx, conditions, TOMBSTONES_MAX + 1)
 
 
 def _after_round(place: ChangesCursor) -> ChangesCursor:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from hansa.foundation.plumbing.storage.database import Tx
 
-from . import cursor, rules, store
+from . import cursor, listing_store, rules
 from .card_conditions import EVERY_CARD, READ_MAX, TEXTS_END, Conditions, listed_text
 from .card_rights import owned_by
 from .changes import Followed, list_changes
@@ -59,7 +59,7 @@ async def list_cards(
 
 async def read_cards(tx: Tx, page: CardsPage, numbers: Sequence[int], *, with_data: bool) -> list[Card]:
     """Read a later batch of a page, without the cards that may no longer be shown."""
-    return await store.read_listed(tx, page.conditions, numbers, with_data=with_data)
+    return await listing_store.read_listed(tx, page.conditions, numbers, with_data=with_data)
 
 
 def conditions_of(filters: Filters) -> Conditions:
@@ -132,7 +132,7 @@ async def _newest_first(
     if place is not None:
         counted, offset = place.total, place.offset
     else:
-        counted = len(numbers) if numbers is not None else await store.count_cards(tx, conditions)
+        counted = len(numbers) if numbers is not None else await listing_store.count_cards(tx, conditions)
         offset = page_request.skip
     if numbers is not None and conditions.are_all(len(numbers)):
         chosen = await _of_few(tx, conditions, numbers, place, page_request)
@@ -154,7 +154,7 @@ async def _found(
         return None
     numbers = findings.of(conditions) if place is not None else None
     if numbers is None:
-        numbers = await store.find_cards(tx, conditions)
+        numbers = await listing_store.find_cards(tx, conditions)
         if conditions.are_all(len(numbers)):
             findings.keep(conditions, numbers)
     return numbers
@@ -172,7 +172,7 @@ async def _of_few(
     listed: list[ListedCard] = []
     while to_come and not listed:
         asked, to_come = to_come[: page_request.limit], to_come[page_request.limit :]
-        listed = await store.list_among(tx, conditions, asked)
+        listed = await listing_store.list_among(tx, conditions, asked)
     return within_bytes(listed, with_data=page_request.with_data)
 
 
@@ -183,5 +183,5 @@ async def _of_many(
     skip = page_request.skip if place is None else 0
     if skip >= counted and conditions.are_all(counted):
         return CardsOfPage(())
-    listed = await store.list_newest_first(tx, below, limit=page_request.limit, skip=skip)
+    listed = await listing_store.list_newest_first(tx, below, limit=page_request.limit, skip=skip)
     return within_bytes(listed, with_data=page_request.with_data)

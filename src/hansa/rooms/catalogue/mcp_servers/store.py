@@ -7,8 +7,8 @@ the same name of a server the older one has it.
 import asyncpg
 
 from hansa.foundation.plumbing.storage.database import Tx
+from hansa.rooms.catalogue.listing_store import SEARCH_SECONDS
 from hansa.rooms.catalogue.signatures import TOMBSTONE_TIME
-from hansa.rooms.catalogue.store import SEARCH_SECONDS
 
 from .records import ServerVersion, Wanted
 

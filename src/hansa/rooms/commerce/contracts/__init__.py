@@ -54,7 +54,7 @@ from hansa.rooms.commerce.contracts.reading import (
 from hansa.rooms.commerce.contracts.records import ContractFilter
 from hansa.rooms.commerce.contracts.replicas.stating import CONTRACT_STATEMENTS
 from hansa.rooms.commerce.contracts.routes import router
-from hansa.rooms.commerce.contracts.rules import MILESTONES_MAX, require_state, scaled
+from hansa.rooms.commerce.contracts.rules import MILESTONES_MAX, require_state
 from hansa.rooms.commerce.contracts.schemas import (
     ApprovalIn,
     ContractIn,
@@ -74,6 +74,7 @@ from hansa.rooms.commerce.contracts.suspension import (
     held_for,
     restore,
 )
+from hansa.rooms.commerce.contracts.term_rules import scaled
 from hansa.rooms.commerce.contracts.transitions import require_in_time, take
 from hansa.rooms.commerce.contracts.window import dispute_window
 from hansa.rooms.commerce.contracts.work import request_changes, submit

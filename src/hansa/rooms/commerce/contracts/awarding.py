@@ -17,7 +17,7 @@ from hansa.foundation.values.money import Minor
 from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce.bonds import BondAdmits
 
-from . import events, rules, store
+from . import events, rules, store, term_rules
 from .accept import held_for
 from .contract import Milestone, Terms
 from .errors import BondRequired, FundedAcross, RelatedParty
@@ -56,7 +56,7 @@ class OfferedWork(msgspec.Struct, frozen=True):
             review_by=submit_by + timedelta(days=self.review_days),
             auto_approve=self.auto_approve,
             funded=True,
-            milestones=rules.scaled(self.milestones, self.amount, price),
+            milestones=term_rules.scaled(self.milestones, self.amount, price),
         )
 
 

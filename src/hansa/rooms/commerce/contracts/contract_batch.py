@@ -19,7 +19,7 @@ from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Refused
 from hansa.rooms import agents, journal
 
-from . import events, rules, store
+from . import events, rules, store, term_rules
 from .contract import Contract, Terms
 from .deferred_response import contract_json
 from .reading import ContractShown
@@ -53,7 +53,7 @@ PlainAct = PlainMove | PlainProposal
 def is_plain(terms: Terms) -> bool:
     """Return whether a proposal may share a transaction, as far as its terms say so. Without dates nothing is paid without an approval."""
     try:
-        rules.require_sound(terms)
+        term_rules.require_sound(terms)
     except Refused:
         return False
     is_stated = terms.provider_bond is not None or terms.provider_jobs is not None

@@ -12,7 +12,7 @@ from hansa.foundation.values.did import is_system_did
 from hansa.foundation.values.errors import Forbidden
 from hansa.rooms import agents, transfers
 
-from . import events, paying, rules, store
+from . import events, paying, rules, store, term_rules
 from .contract import Terms
 from .errors import FundedAcross, ProviderUnknown, TermsInvalid, TooManyProposals
 from .reading import ContractShown
@@ -36,10 +36,10 @@ async def propose(
     Raises: SelfContract, TermsInvalid, ProviderUnknown, FundedAcross, TooManyProposals, the refusals of a spend policy, and
     for a provider of another registry the errors of `transfers.require_reachable`.
     """
-    rules.require_sound(proposal.terms)
-    terms = rules.with_requirement(proposal.terms)
+    term_rules.require_sound(proposal.terms)
+    terms = term_rules.with_requirement(proposal.terms)
     if terms.dates:
-        rules.require_ahead(terms, await clock.now(tx))
+        term_rules.require_ahead(terms, await clock.now(tx))
     abroad = await _require_provider(tx, terms, settings)
     # Locked, so that the agent does not end while the contract comes to be, and proposes one after the other.
     status = await agents.lock_status(tx, agent.did)
@@ -49,7 +49,7 @@ async def propose(
     if count >= rules.OPEN_PROPOSALS_MAX:
         raise TooManyProposals
     counted_by = None
-    if agent.is_governed and rules.pays_without_approval(terms):
+    if agent.is_governed and term_rules.pays_without_approval(terms):
         if terms.provider_did is None:
             raise TermsInvalid(
                 "An agent with a spend policy names the provider of a contract that is funded or approved automatically.",

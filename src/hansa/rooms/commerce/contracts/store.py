@@ -18,7 +18,7 @@ from hansa.foundation.values.money import Minor
 
 from .contract import Contract, Ending, Milestone, Status
 from .records import ContractFilter, HistoryLine, NewContract
-from .rules import expiry_of
+from .term_rules import expiry_of
 
 _NAMES = [name for name in Contract.__struct_fields__ if name not in {"now", "milestones"}]
 _COLUMNS = ", ".join(f"c.{name}" for name in _NAMES)

@@ -19,6 +19,7 @@ from hansa.rooms.commerce.payments.errors import (
     ServiceNotCallable,
     TokenExpired,
 )
+from hansa.rooms.commerce.payments.overdue_store import HAS_DUE
 from hansa.rooms.commerce.payments.purchase import PURCHASE_ENDS, PURCHASES, PurchaseOrder, Purchases
 from hansa.rooms.commerce.payments.purchase import ROUTE as BUY_ROUTE
 from hansa.rooms.commerce.payments.quote import effective_price
@@ -64,8 +65,8 @@ from hansa.rooms.commerce.payments.settlement_worker import (
     end_overdue,
     resume_settlements,
 )
-from hansa.rooms.commerce.payments.store import HAS_DUE, settle_times
 from hansa.rooms.commerce.payments.store import named as named_tokens
+from hansa.rooms.commerce.payments.store import settle_times
 from hansa.rooms.commerce.payments.verify import VERIFIER, VerifiedTokenCache, Verifier
 
 JOBS: tuple[JobKind, ...] = (

@@ -15,11 +15,11 @@ from hansa.foundation.values.money import ZERO, Minor, format_amount
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import agents, journal, ledger
 
-from . import budget_store, rules, store
+from . import budget_store, overdue_store, rules, store
 from .authorize import HOLD_OWNER
 from .extensions import SETTLE, Settlement, payment_line, settled
+from .overdue_store import DueToken
 from .rules import Status, Token
-from .store import DueToken
 
 EXPIRED_AT_ONCE = 1000
 _log = structlog.get_logger()
@@ -112,10 +112,13 @@ async def count_unsettled(tx: Tx, did: str) -> int:
 async def expire_due_tokens(runtime: Runtime) -> None:
     """Expire every open token whose time is over; its reserved units and its counted budget go back to its caller."""
     database = runtime.database
-    while await database.transaction(lambda tx: store.expire_plain(tx, EXPIRED_AT_ONCE)) == EXPIRED_AT_ONCE:
+    while (
+        await database.transaction(lambda tx: overdue_store.expire_plain(tx, EXPIRED_AT_ONCE))
+        == EXPIRED_AT_ONCE
+    ):
         pass
     last: DueToken | None = None
-    while due := await database.query(lambda tx, after=last: store.due(tx, after, EXPIRED_AT_ONCE)):  # type: ignore[misc]
+    while due := await database.query(lambda tx, after=last: overdue_store.due(tx, after, EXPIRED_AT_ONCE)):  # type: ignore[misc]
         for token in due:
             await _expire_or_leave(runtime, token.id)
         last = due[-1]

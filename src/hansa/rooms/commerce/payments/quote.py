@@ -20,7 +20,7 @@ from hansa.foundation.values.money import AMOUNT_MAX_UNITS, UNIT, ZERO, Minor, f
 from hansa.rooms import agents, catalogue, federation, ledger, transfers
 from hansa_verify import BadEntry, NotBase64url, NotCanonical, decoded, encoded, read_entry, read_json
 
-from . import rules, store
+from . import quote_store, rules
 from .authorize import AuthorizeOrder, Quoted
 from .errors import (
     QuoteExpired,
@@ -196,10 +196,10 @@ async def count_firm(tx: Tx, caller: str, quoted: Quote, settings: Settings) -> 
     much.
     """
     quote_id, most = uuid4(), settings.firm_quotes_per_caller
-    if not await store.take_quote_slot(tx, caller, quote_id, quoted.expires_at, most):
+    if not await quote_store.take_quote_slot(tx, caller, quote_id, quoted.expires_at, most):
         raise TooManyFirmQuotes(
             f"The caller has {most} firm quotes; use one, or retry after one is over.",
-            retry_after=await store.seconds_to_quote_slot(tx, caller),
+            retry_after=await quote_store.seconds_to_quote_slot(tx, caller),
         )
     return quote_id
 
@@ -245,7 +245,7 @@ async def read_quote(tx: Tx, caller: str, order: AuthorizeOrder, token: str) -> 
         raise QuoteExpired
     quote_id = UUID(terms["jti"])
     # A refusal that follows undoes it with the rest of the transaction.
-    await store.free_quote_slot(tx, caller, quote_id)
+    await quote_store.free_quote_slot(tx, caller, quote_id)
     return Quoted(quote_id, parse_amount(terms["fee"]))
 
 

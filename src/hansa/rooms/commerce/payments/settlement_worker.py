@@ -28,13 +28,13 @@ from hansa.foundation.values.errors import Refused, Unavailable
 from hansa.foundation.values.secrets import fingerprint
 from hansa.rooms import federation, ledger, transfers
 
-from . import rules, store
+from . import overdue_store, rules, store
 from .ending import count_end, end_unpaid, pay
 from .errors import TokenExpired, TokenUnknown
+from .overdue_store import SettlingToken
 from .payment_batch import PAYMENT_BATCH
 from .rules import TIMEOUT, Terms, Token
 from .settle import SettleOrder
-from .store import SettlingToken
 
 LEFT_SECONDS = 2.0
 # Connections to the database that settlements of one process use at once.
@@ -179,7 +179,7 @@ async def settle_token(runtime: Runtime, token_id: UUID) -> bool:
     return False
 
 
-HAS_LEFT = store.has_settling(LEFT_SECONDS)
+HAS_LEFT = overdue_store.has_settling(LEFT_SECONDS)
 """Whether a process left tokens settling."""
 
 
@@ -187,7 +187,7 @@ async def resume_settlements(runtime: Runtime) -> None:
     """Take up the tokens that a process left settling. No peer is waited for: a silent one would hold up all behind it."""
     last: SettlingToken | None = None
     while left := await runtime.database.query(
-        lambda tx, after=last: store.settling(tx, LEFT_SECONDS, after, AT_ONCE)  # type: ignore[misc]
+        lambda tx, after=last: overdue_store.settling(tx, LEFT_SECONDS, after, AT_ONCE)  # type: ignore[misc]
     ):
         for token in left:
             await _resume(runtime, token.id)
@@ -204,7 +204,7 @@ async def _resume(runtime: Runtime, token_id: UUID) -> None:
         _log.exception("payment cannot be settled", token_id=str(token_id))
 
 
-HAS_OVERDUE = store.has_settling(rules.SETTLING_SECONDS)
+HAS_OVERDUE = overdue_store.has_settling(rules.SETTLING_SECONDS)
 """Whether the time of a settling token is over."""
 
 
@@ -213,7 +213,7 @@ async def end_overdue(runtime: Runtime) -> None:
     book = ledger.Book.of(runtime.settings)
     last: SettlingToken | None = None
     while left := await runtime.database.query(
-        lambda tx, after=last: store.settling(tx, rules.SETTLING_SECONDS, after, AT_ONCE)  # type: ignore[misc]
+        lambda tx, after=last: overdue_store.settling(tx, rules.SETTLING_SECONDS, after, AT_ONCE)  # type: ignore[misc]
     ):
         for token in left:
             await _end_overdue(runtime, token.id, book)

@@ -5,13 +5,12 @@ a conditional UPDATE only, so that of several acts at once one succeeds.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 import msgspec
 
-from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
@@ -36,22 +35,6 @@ SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM c
 WHERE caller = $1 AND status = 'authorized' AND slot IS NOT NULL
 """
 
-# Taken under a lock of the caller; a slot whose quote is over is taken again.
-_TAKE_QUOTE_SLOT = """
-INSERT INTO commerce_firm_quote AS q (caller, slot, quote_id, expires_at)
-SELECT $1, n, $2, $3 FROM generate_series(1, $4) n
-WHERE NOT EXISTS (SELECT FROM commerce_firm_quote o WHERE o.caller = $1 AND o.slot = n AND o.expires_at > clock_timestamp())
-ORDER BY n LIMIT 1
-ON CONFLICT (caller, slot) DO UPDATE SET quote_id = excluded.quote_id, expires_at = excluded.expires_at
-  WHERE q.expires_at <= clock_timestamp()
-RETURNING slot
-"""
-
-_SECONDS_TO_QUOTE_SLOT = """
-SELECT ceil(extract(epoch FROM min(expires_at) - clock_timestamp()))::int FROM commerce_firm_quote
-WHERE caller = $1 AND expires_at > clock_timestamp()
-"""
-
 _SETTLE_TIMES = """
 SELECT id, greatest(extract(epoch FROM ended_at - created_at) * 1000, 0)::bigint AS milliseconds
 FROM commerce_payment_token WHERE id = ANY ($1) AND status = 'settled'
@@ -65,10 +48,6 @@ _VERIFY = f"""
 SELECT {COLUMNS}, v.is_expired, v.is_first, v.caller_status FROM commerce_verify_2($1, $2, $3)
 WITH ORDINALITY AS v (t, is_first, is_expired, caller_status, place) CROSS JOIN LATERAL (SELECT (v.t).*) t ORDER BY v.place
 """  # noqa: S608
-
-_SETTLING = """
-FROM commerce_payment_token WHERE status = 'settling' AND settling_at <= clock_timestamp() - make_interval(secs => {})
-"""
 
 _BEGIN = f"""
 UPDATE commerce_payment_token t SET status = 'settling', settling_at = clock_timestamp(), task_id = $3, capture_amount = $4
@@ -93,20 +72,6 @@ _SECONDS_TO_SETTLE = f"""
 SELECT extract(epoch FROM settling_at - clock_timestamp())::float + {SETTLING_SECONDS} FROM commerce_payment_token WHERE id = $1
 """  # noqa: S608
 
-_PAST = "FROM commerce_payment_token WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()"
-
-_DUE = f"SELECT id, expires_at {_PAST} AND (expires_at, id) > ($1, $2) ORDER BY expires_at, id LIMIT $3"
-
-_PLAIN_DUE = """
-UPDATE commerce_payment_token t SET status = 'expired', ended_at = clock_timestamp()
-WHERE t.id IN (
-    SELECT id FROM commerce_payment_token
-    WHERE status IN ('authorized', 'consumed') AND expires_at < clock_timestamp()
-      AND NOT is_reserved AND NOT is_counted AND capability_id IS NULL AND grant_id IS NULL
-    ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
-RETURNING 1
-"""
-
 _LISTED = f"""
 {_FIND} WHERE t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2) ORDER BY t.created_at DESC, t.id DESC LIMIT $3
 """
@@ -116,8 +81,6 @@ _COUNT_UNSETTLED = """
 SELECT (SELECT count(*) FROM commerce_payment_token WHERE caller = $1 AND status IN ('consumed', 'settling'))
   + (SELECT count(*) FROM commerce_payment_token WHERE payee = $1 AND caller <> $1 AND status IN ('consumed', 'settling'))
 """
-
-_BEFORE_ALL = (datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
 # A statement of its own: with a condition that may be absent, a plan for all values would read every token of the agent.
 _LISTED_ONE = f"{_FIND} WHERE t.id = $3 AND t.{{role}} = $1 AND ($2::text IS NULL OR t.status = $2)"
@@ -176,20 +139,6 @@ class Verified(msgspec.Struct, frozen=True):
     caller_status: str | None
 
 
-class DueToken(msgspec.Struct, frozen=True):
-    """An open token past its expiry."""
-
-    id: UUID
-    expires_at: datetime
-
-
-class SettlingToken(msgspec.Struct, frozen=True):
-    """A token that is settling since then."""
-
-    id: UUID
-    settling_at: datetime
-
-
 async def insert(tx: Tx, new: NewToken) -> Token:
     """Write a token into a free slot of its caller. Raises: TooManyUnusedTokens, QuoteUsed."""
     row = await tx.fetchrow(_INSERT, msgspec.json.encode(new).decode())
@@ -203,24 +152,6 @@ async def insert(tx: Tx, new: NewToken) -> Token:
         case "QUOTE_USED":
             raise QuoteUsed
     return new.written(row["created_at"], row["expires_at"])
-
-
-async def take_quote_slot(tx: Tx, caller: str, quote_id: UUID, expires_at: datetime, most: int) -> bool:
-    """Return whether the caller has a slot for a firm quote, of so many."""
-    await tx.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended('commerce firm quotes ' || $1, 0))", caller
-    )
-    return await tx.fetchval(_TAKE_QUOTE_SLOT, caller, quote_id, expires_at, most) is not None
-
-
-async def seconds_to_quote_slot(tx: Tx, caller: str) -> int:
-    """Seconds until the first firm quote of a caller is over."""
-    return max(1, await tx.fetchval(_SECONDS_TO_QUOTE_SLOT, caller) or 1)
-
-
-async def free_quote_slot(tx: Tx, caller: str, quote_id: UUID) -> None:
-    """A quote that is used counts no more."""
-    await tx.execute("DELETE FROM commerce_firm_quote WHERE caller = $1 AND quote_id = $2", caller, quote_id)
 
 
 async def write_hold(tx: Tx, token_id: UUID, hold_id: int) -> None:
@@ -357,42 +288,6 @@ async def end(tx: Tx, token_id: UUID, status: Status, reason: str | None = None)
     ended = _token(await tx.fetchrow(_END, token_id, status, reason))
     assert ended is not None, "a locked token was open"
     return ended
-
-
-async def expire_plain(tx: Tx, limit: int) -> int:
-    """Expire tokens that reserve and count nothing; returns how many."""
-    return len(await tx.fetch(_PLAIN_DUE, limit))
-
-
-async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
-    """Open tokens past their expiry, the oldest expiry first."""
-    timestamp, last = (after.expires_at, after.id) if after else _BEFORE_ALL
-    return [DueToken(**row) for row in await tx.fetch(_DUE, timestamp, last, limit)]
-
-
-HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
-"""Whether an open token is past its expiry."""
-
-
-def has_settling(older_than_seconds: float) -> Question:
-    """Query that returns whether a token has been settling for so long."""
-    return Question(f"SELECT EXISTS (SELECT {_SETTLING.format(older_than_seconds)})")
-
-
-async def settling(
-    tx: Tx, older_than_seconds: float, after: SettlingToken | None, limit: int
-) -> list[SettlingToken]:
-    """Tokens that have been settling for so long, the oldest first."""
-    timestamp, last = (after.settling_at, after.id) if after else _BEFORE_ALL
-    rows = await tx.fetch(
-        f"SELECT id, settling_at {_SETTLING.format('$1')} AND (settling_at, id) > ($2, $3)"
-        " ORDER BY settling_at, id LIMIT $4",
-        older_than_seconds,
-        timestamp,
-        last,
-        limit,
-    )
-    return [SettlingToken(**row) for row in rows]
 
 
 async def authorized_of(tx: Tx, caller: str) -> list[UUID]:
