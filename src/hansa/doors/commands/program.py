@@ -11,6 +11,7 @@ from hansa.doors.commands import (
     background_jobs,
     completion,
     configuration,
+    conformance,
     crossings,
     database,
     demonstration,
@@ -106,4 +107,5 @@ app.add_typer(peers.app, name="peer", rich_help_panel=ADMINISTER)
 app.add_typer(crossings.app, name="transfers", rich_help_panel=INSPECT)
 app.add_typer(service_certificates.app, name="service", rich_help_panel=ADMINISTER)
 app.add_typer(simulation.app, name="simulate", rich_help_panel=INSPECT)
+app.add_typer(conformance.app, name="conformance", rich_help_panel=INSPECT)
 app.add_typer(verification.app, name="verify", rich_help_panel=INSPECT)

@@ -86,6 +86,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "journal",
             "growth",
             "replay",
+            "conformance",
             "administrators",
             "suspension",
             "services",

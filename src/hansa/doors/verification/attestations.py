@@ -48,7 +48,7 @@ def verify_chain(request: ChainToVerify) -> ChainVerdict:
     is_registry = is_address(request.source) and urlsplit(request.source).path in {"", "/"}
     try:
         records, own_keys, is_proved = (
-            _of_registry(request.source) if is_registry else _of_export(request.source)
+            (*read_registry(request.source), True) if is_registry else _of_export(request.source)
         )
         key_set = own_keys if request.keys is None else read_json(read_source(request.keys))
         keys = read_auditor_keys(key_set)
@@ -83,15 +83,15 @@ def _of_export(source: str) -> tuple[list[Any], Any, bool]:
     return records, own_keys, False
 
 
-def _of_registry(address: str) -> tuple[list[Any], Any, bool]:
-    """Every record, read page by page from the newest on, and the key set of the same host."""
+def read_registry(address: str) -> tuple[list[Any], Any]:
+    """Every record, read page by page from the newest on, and the key set of the same host. Raises: CannotRead, NotCanonical."""
     records: list[Any] = []
     before = ID_END
     while True:
         page, _ = read_export(read_source(urljoin(address, f"{RECORDS}?limit={PAGE}&before_id={before}")))
         records += page
         if len(page) < PAGE:
-            return records[::-1], read_json(read_source(urljoin(address, KEY_SET))), True
+            return records[::-1], read_json(read_source(urljoin(address, KEY_SET)))
         before = _smaller_id(page[-1], before)
 
 

@@ -1,0 +1,5 @@
+"""Conformance suites: black-box rules that any implementation is tested by, over HTTP: `hansa conformance`."""
+
+from .running import SUITES, Report, Result, Suite, conformance
+
+__all__ = ["SUITES", "Report", "Result", "Suite", "conformance"]
