@@ -5,23 +5,25 @@ from typing import Any, Literal
 
 import msgspec
 
-from hansa.doors.conformance import attestations, card
+from hansa.doors.conformance import attestations, card, payments
 from hansa.doors.conformance.calling import Broken, Host
+from hansa.doors.conformance.facilitator import Facilitator, Parties
 from hansa.doors.conformance.rules import NotChecked, Rule
 
 MARKS = {"holds": "ok  ", "broken": "FAIL", "not checked": "--  "}
 
 
 class Suite(msgspec.Struct, frozen=True):
-    """A suite: its subject is made of the host, and each rule is a check of it."""
+    """A suite: its subject is made of the host and the options of the suite, and each rule is a check of it."""
 
-    subject: Callable[[Host], Any]
+    subject: Callable[..., Any]
     rules: tuple[Rule, ...]
 
 
 SUITES = {
     "card": Suite(card.ServedCard, card.RULES),
     "attestations": Suite(attestations.ServedChain, attestations.RULES),
+    "payments": Suite(Facilitator, payments.RULES),
 }
 
 
@@ -70,10 +72,10 @@ class Report(msgspec.Struct, frozen=True):
         }
 
 
-def conformance(name: str, url: str) -> Report:
+def conformance(name: str, url: str, *options: Parties) -> Report:
     """Check every rule of a suite at an address. Raises: CannotRead when the host cannot be reached."""
     suite = SUITES[name]
-    subject = suite.subject(Host(url))
+    subject = suite.subject(Host(url), *options)
     return Report(name, url, tuple(_result(rule, subject) for rule in suite.rules))
 
 
