@@ -75,6 +75,40 @@ async def test_numbers_rise_and_a_repeated_request_opens_one_ticket(author):
     assert int(other["number"][2:]) > int(first.json()["number"][2:])
 
 
+async def test_answers_kept_for_a_repetition_hold_no_text_of_a_ticket_in_clear(registry, author, staff):
+    texts = ("Subject-7316", "Body-7316", "Reply-7316", "Answer-7316", "Note-7316")
+    subject, body, reply, response, note = texts
+    ticket = (
+        await ask(author, "POST", TICKETS, {**TICKET, "subject": subject, "body": body}, key="sealed")
+    ).json()
+    path, desk = f"{TICKETS}/{ticket['id']}", f"{ADMIN}/{ticket['id']}"
+    sent = [
+        (author, "POST", f"{path}/messages", {"body": reply}),
+        (staff, "POST", f"{desk}/messages", {"body": response}),
+        (staff, "POST", f"{desk}/messages", {"body": note, "internal": True}),
+        (staff, "PUT", desk, {"priority": "high"}),
+        (author, "POST", f"{path}/close", None),
+        (author, "POST", f"{path}/reopen", None),
+    ]
+    for number, (who, *act) in enumerate(sent):
+        first, again = [await ask(who, *act, key=f"sealed-{number}") for _ in range(2)]
+        assert (first.is_success, again.headers["idempotent-replayed"]) == (True, "true"), first.text
+        assert again.json() == first.json()
+        assert subject in first.text
+    stored = await registry.database.read(lambda tx: tx.fetch("SELECT answer FROM plumbing_idempotency"))
+    assert len(stored) > len(sent)
+    assert not [row["answer"] for row in stored if any(text in row["answer"] for text in texts)]
+
+
+async def test_an_answer_that_an_earlier_version_stored_in_clear_is_refused_with_its_reason(registry, author):
+    await ask(author, "POST", TICKETS, TICKET, key="in-clear")
+    await registry.database.transaction(
+        lambda tx: tx.execute('UPDATE plumbing_idempotency SET answer = \'{"number": "T-1"}\'')
+    )
+    again = await ask(author, "POST", TICKETS, TICKET, key="in-clear")
+    assert code(again) == (422, "IDEMPOTENCY_ANSWER_UNREADABLE")
+
+
 async def test_another_account_and_an_administrator_of_another_area_read_no_ticket(registry, author):
     ticket = await opened(author)
     stranger = await registry.developer()

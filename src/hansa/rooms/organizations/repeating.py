@@ -20,6 +20,7 @@ from hansa.foundation.plumbing.web.idempotency import (
     once,
 )
 from hansa.foundation.plumbing.web.problem_docs import refuses_with
+from hansa.foundation.plumbing.web.sealed_answers import once_sealed
 
 from .records import Acting
 
@@ -48,15 +49,22 @@ class Repeating(msgspec.Struct, frozen=True):
         body: BaseModel | None = None,
         *,
         status: int = 200,
+        sealed_for: str | None = None,
     ) -> Response:
-        """Carry the request out, or repeat its first answer. Raises: KeyReused, KeyInProgress, and the errors of the use case."""
+        """Carry the request out, or repeat its first answer, which is stored sealed where `sealed_for` names a purpose.
+
+        Raises: KeyReused, KeyInProgress, the errors of the use case; StoredAnswerUnreadable for a sealed answer.
+        """
         members = body.model_dump(mode="json") if body else None
         request = (
             None
             if self.key is None
             else Repeatable(f"developer:{self.developer.id}", f"POST {self.path}", self.key, members)
         )
-        answer = await once(database, request, use_case)
+        if sealed_for is None:
+            answer = await once(database, request, use_case)
+        else:
+            answer = await once_sealed(database, request, self.runtime.seal, sealed_for, use_case)
         answer.status_code = status
         return answer
 

@@ -11,6 +11,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, admin_holding
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.errors import Invalid, Unauthorized
 from hansa.rooms import organizations
 
@@ -30,6 +31,7 @@ from .errors import (
     TicketState,
     TicketUnknown,
 )
+from .rules import ANSWERS_SEALED_FOR
 
 admin_router = APIRouter(prefix="/admin/support/tickets", tags=["administrators"], route_class=GuardedRoute)
 
@@ -64,6 +66,7 @@ async def read_any_ticket(ticket_id: UUID, _: Supporter, db: Db) -> SupportCaseO
         ReportUnanswerable,
         Invalid,
         BodyInvalid,
+        StoredAnswerUnreadable,
     ),
 )
 async def change_any_ticket(
@@ -83,7 +86,7 @@ async def change_any_ticket(
             await change_ticket(tx, seal, sent.developer, ticket_id, changes, base_url=config.base_url)
         )
 
-    return await sent.answer(db, changed, body)
+    return await sent.answer(db, changed, body, sealed_for=ANSWERS_SEALED_FOR)
 
 
 @admin_router.post(
@@ -91,7 +94,14 @@ async def change_any_ticket(
     status_code=201,
     response_model=SupportCaseOut,
     responses=problems(
-        Unauthorized, TicketUnknown, TicketState, ReportUnanswerable, ThreadFull, Invalid, BodyInvalid
+        Unauthorized,
+        TicketUnknown,
+        TicketState,
+        ReportUnanswerable,
+        ThreadFull,
+        Invalid,
+        BodyInvalid,
+        StoredAnswerUnreadable,
     ),
 )
 async def answer_any_ticket(
@@ -114,4 +124,4 @@ async def answer_any_ticket(
             )
         return SupportCaseOut.of_whole(case)
 
-    return await sent.answer(db, written, body, status=201)
+    return await sent.answer(db, written, body, status=201, sealed_for=ANSWERS_SEALED_FOR)

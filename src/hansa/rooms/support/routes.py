@@ -13,6 +13,7 @@ from hansa.foundation.plumbing.web.bodies import BodyInvalid, GuardedRoute
 from hansa.foundation.plumbing.web.caller import Developer, Public, developer_holding
 from hansa.foundation.plumbing.web.limits import Limit, limited
 from hansa.foundation.plumbing.web.problem_docs import problems
+from hansa.foundation.plumbing.web.sealed_answers import StoredAnswerUnreadable
 from hansa.foundation.values.errors import Invalid, Refused, Unauthorized
 from hansa.rooms import agents, catalogue, organizations
 
@@ -29,6 +30,7 @@ from .errors import (
 from .opening import open_ticket, report_agent
 from .reading import list_tickets, read_ticket
 from .records import Thread
+from .rules import ANSWERS_SEALED_FOR
 from .schemas import (
     AgentReportedOut,
     AgentReportIn,
@@ -47,7 +49,13 @@ REPORTS = Limit("support: reports", 5, 3600)
 Reader = Annotated[Developer, developer_holding("support:read")]
 SentByAuthor = Annotated[organizations.Repeating, organizations.sent_by(developer_holding("support:write"))]
 
-_ACTING: tuple[type[Refused], ...] = (Unauthorized, TicketUnknown, TicketState, Invalid)
+_ACTING: tuple[type[Refused], ...] = (
+    Unauthorized,
+    TicketUnknown,
+    TicketState,
+    Invalid,
+    StoredAnswerUnreadable,
+)
 
 
 @router.post(
@@ -62,6 +70,7 @@ _ACTING: tuple[type[Refused], ...] = (Unauthorized, TicketUnknown, TicketState, 
         HourlyReached,
         Invalid,
         BodyInvalid,
+        StoredAnswerUnreadable,
     ),
 )
 async def open_support_ticket(body: SupportTicketIn, sent: SentByAuthor, db: Db) -> Response:
@@ -140,4 +149,4 @@ async def _sent(
     async def done(tx: Tx) -> SupportTicketOut:
         return SupportTicketOut.of_thread(await act(tx))
 
-    return await sent.answer(db, done, body, status=status)
+    return await sent.answer(db, done, body, status=status, sealed_for=ANSWERS_SEALED_FOR)

@@ -13,6 +13,8 @@ THREAD_MAX = 200
 CLOSE_DAYS, REOPEN_DAYS = 7, 14
 SUBJECT_MIN, SUBJECT_MAX = 3, 150
 BODY_MAX_BYTES = 8192
+ANSWERS_SEALED_FOR = "answer with a ticket"
+"""Purpose under which answers with texts of tickets are stored for a repeated request."""
 
 LIVE: tuple[Status, ...] = ("open", "waiting_for_user")
 """States that count as open, and that take messages."""

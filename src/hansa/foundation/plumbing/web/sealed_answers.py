@@ -29,7 +29,8 @@ def opened_answer(seal: Seal, key: str, stored: str, purpose: str) -> str:
     """Return a stored answer. Raises: StoredAnswerUnreadable."""
     try:
         return seal.open_under(key, b64decode(stored), purpose).decode()
-    except BadSeal:
+    # An answer that an earlier version stored in clear is no Base64.
+    except (BadSeal, ValueError):
         raise StoredAnswerUnreadable from None
 
 
