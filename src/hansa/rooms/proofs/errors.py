@@ -1,6 +1,14 @@
 """Refusals of circuits and attestations."""
 
-from hansa.foundation.values.errors import Conflict, Forbidden, Invalid, NotFound, QuotaReached, Unavailable
+from hansa.foundation.values.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    QuotaReached,
+    TooManyRequests,
+    Unavailable,
+)
 
 
 class CircuitUnknown(NotFound):
@@ -72,6 +80,15 @@ class SubmissionsTooMany(QuotaReached):
 
     sentence = "You have submitted 20 proofs today; more are accepted from midnight UTC on."
     remedy = "Wait until the next day (UTC)."
+
+
+class ProofsWaiting(TooManyRequests):
+    """Proofs or keys of one developer and its agents wait in the queue already, as many as may."""
+
+    code = "PROOFS_WAITING"
+    sentence = (
+        "Two proofs of your account are waiting to be verified; a third is accepted when one of them is done."
+    )
 
 
 class ProofsDisabled(Forbidden):

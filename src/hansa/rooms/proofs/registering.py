@@ -12,12 +12,14 @@ from .records import Circuit, NewCircuit
 from .worker import Verifier
 
 
-async def require_usable(new: NewCircuit, verifier: Verifier) -> None:
-    """Every point of the key is in its group, and the setup had a contribution. No transaction is open. Raises: KeyInvalid, VerifierUnavailable."""
+async def require_usable(new: NewCircuit, administrator: Developer, verifier: Verifier) -> None:
+    """Every point of the key is in its group, and the setup had a contribution. No transaction is open. Raises: KeyInvalid, ProofsWaiting, VerifierUnavailable."""
     rules.require_places(new)
     points = points_of(new.verification_key)
     rules.require_canonical_points(points, KeyInvalid, "verification_key")
-    if (refusal := await verifier.refusal_of({"key": points})) is not None:
+    with verifier.place(administrator.id):
+        refusal = await verifier.refusal_of({"key": points})
+    if refusal is not None:
         raise KeyInvalid(f"The verification key is refused: {refusal}.", field="verification_key")
 
 

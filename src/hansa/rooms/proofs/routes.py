@@ -64,12 +64,14 @@ _WRITING = (Unauthorized, Forbidden, Invalid, BodyInvalid, KeyReused, KeyInProgr
     "",
     status_code=CREATED,
     response_model=CircuitOut,
-    responses=problems(*_WRITING, errors.KeyInvalid, errors.CircuitExists, errors.VerifierUnavailable),
+    responses=problems(
+        *_WRITING, errors.KeyInvalid, errors.CircuitExists, errors.ProofsWaiting, errors.VerifierUnavailable
+    ),
 )
 async def register_circuit(body: CircuitIn, sent: SentByPlatform, db: Db, *, verifier: Verifying) -> Response:
     """Register a circuit. Its key is judged now and never replaced; what a proof of it means rests on its registrar."""
     new = body.new()
-    await require_usable(new, verifier)
+    await require_usable(new, sent.developer, verifier)
 
     async def registered(tx: Tx) -> CircuitOut:
         return CircuitOut.of(await register(tx, sent.developer, new))
@@ -122,6 +124,7 @@ async def read_one_circuit(circuit_id: CircuitInPath, _: Public, db: Db) -> Circ
         errors.ProofInvalid,
         errors.AttestationWasRevoked,
         errors.SubmissionsTooMany,
+        errors.ProofsWaiting,
         errors.VerifierUnavailable,
     ),
 )
@@ -136,7 +139,9 @@ async def submit_proof(
     """Submit a proof about the own agent: an attestation for 90 days. The same circuit and inputs again: 200, the same id, a new end."""
     await writes.admit(agent.did)
     sent = repeatable(agent, request, key, body)
-    answer, is_repeated = await submit(runtime_of(request), body.submission(agent.did), sent)
+    answer, is_repeated = await submit(
+        runtime_of(request), body.submission(agent.did), agent.developer_id, sent
+    )
     response = answer_once(answer.text, replayed=is_repeated)
     response.status_code = CREATED if answer.is_new else REPEATED
     return response

@@ -2,6 +2,7 @@
 
 - Cheap checks come first, then the submission is counted and committed, then it is verified in a process, then it is stored: no
   transaction is open while a proof is verified, and a refused proof has used one of the submissions of the day.
+- The submission has a place in the queue before it is counted: one that finds no place uses none of the submissions of the day.
 - The circuit and the end of an earlier attestation are judged again in the commit that stores the attestation.
 """
 
@@ -28,11 +29,13 @@ class Answer(msgspec.Struct, frozen=True):
     text: str
 
 
-async def submit(runtime: Runtime, submission: Submission, sent: Repeatable | None) -> tuple[Answer, bool]:
-    """Verify and store a proof; returns the answer, and whether the request was a repetition.
+async def submit(
+    runtime: Runtime, submission: Submission, developer_id: int, sent: Repeatable | None
+) -> tuple[Answer, bool]:
+    """Verify and store a proof of an agent of this developer; returns the answer, and whether the request was a repetition.
 
     Raises: ProofsDisabled, CircuitUnknown, CircuitRetired, InputsInvalid, AttestationWasRevoked, SubmissionsTooMany, ProofInvalid,
-    VerifierUnavailable, KeyReused, KeyInProgress.
+    ProofsWaiting, VerifierUnavailable, KeyReused, KeyInProgress.
     """
     rules.require_enabled(runtime.settings.zkp_phases_enabled)
     proof = points_of(submission.proof)
@@ -50,12 +53,15 @@ async def submit(runtime: Runtime, submission: Submission, sent: Repeatable | No
             raise SubmissionsTooMany
         return circuit
 
-    found = await runtime.database.transaction(counted)
-    if isinstance(found, Answer):
-        return found, True
-    key = points_of(found.verification_key)
-    task = {"key": key, "proof": proof, "inputs": submission.public_inputs}
-    if (refusal := await VERIFIER.of(runtime).refusal_of(task)) is not None:
+    verifier = VERIFIER.of(runtime)
+    with verifier.place(developer_id):
+        found = await runtime.database.transaction(counted)
+        if isinstance(found, Answer):
+            return found, True
+        key = points_of(found.verification_key)
+        task = {"key": key, "proof": proof, "inputs": submission.public_inputs}
+        refusal = await verifier.refusal_of(task)
+    if refusal is not None:
         raise ProofInvalid(f"The proof is refused: {refusal}.", field="proof_data")
 
     async def stored(tx: Tx) -> tuple[Answer, bool]:

@@ -34,7 +34,7 @@ async def register_circuit(sender: PlatformAct, request: Request, db: Db) -> Res
 
     try:
         circuit = _read(sender.form).new()
-        await proofs.require_usable(circuit, proofs.VERIFIER.of(runtime_of(request)))
+        await proofs.require_usable(circuit, sender.person.developer, proofs.VERIFIER.of(runtime_of(request)))
     except Refused as refusal:
         return await refused(sender.form.refused(refusal), refusal.status)
     return await carry_out(
