@@ -12,6 +12,7 @@ from tests.browsing import BrowserOf, browser_of
 from tests.founded import open_copy
 from tests.registry import DatabaseFarm
 
+UNKNOWN = "11111111-1111-4111-8111-111111111111"
 REGISTRAR = "The meaning of a circuit rests on its registrar."
 CIRCUIT = {
     "circuit_id": "factors-1",
@@ -100,6 +101,49 @@ async def test_everybody_reads_the_attestations_of_an_agent(attesting: Attesting
     await attesting.revoke(made, agent)
     await anyone.open(f"/attestations/{made}")
     assert "Revoked" in words(anyone)
-    unknown = await anyone.open("/attestations/11111111-1111-4111-8111-111111111111")
+    unknown = await anyone.open(f"/attestations/{UNKNOWN}")
     assert unknown.status_code == 404
     assert (await anyone.open("/circuits/none")).status_code == 404
+
+
+async def test_an_administrator_of_enforcement_revokes_an_attestation_in_a_browser(
+    attesting: Attesting,
+) -> None:
+    registry = attesting.registry
+    agent, circuit = await registry.agent(), await attesting.circuit(ALONE)
+    made = await attesting.attest(agent, circuit, None)
+    desk = await browser_of(registry, attesting.enforcement)
+    await desk.open("/administration/attestations")
+    await desk.open(f"/administration/attestations?agent={agent.did}")
+    revoke = f"/administration/attestations/{made}/revoke"
+    fields = desk.form(revoke).fields
+    await desk.send(revoke)
+    assert "The attestation is revoked." in words(desk)
+    assert f'action="{revoke}"' not in desk.text
+    assert (await attesting.read(made))["status"] == "revoked"
+    log = await registry.get("/admin/audit-log?limit=50", headers=attesting.platform.headers)
+    assert ("attestation.revoke", made) in [(one["act"], one["subject"]) for one in log.json()["items"]]
+    unknown = await desk.post(revoke.replace(made, UNKNOWN), fields)
+    assert unknown.status_code == 404
+    platform = await browser_of(registry, attesting.platform)
+    assert (await platform.open("/administration/attestations")).status_code == 403
+
+
+async def test_an_owner_revokes_an_attestation_of_its_agent_and_no_other_in_a_browser(
+    attesting: Attesting,
+) -> None:
+    owner, circuit = await attesting.registry.developer(), await attesting.circuit(ALONE)
+    agent, stranger = await owner.agent(), await attesting.registry.agent()
+    made, other = [await attesting.attest(one, circuit, None) for one in (agent, stranger)]
+    browser = await browser_of(attesting.registry, owner)
+    page = f"/account/agents/{agent.did}/attestations"
+    await browser.open(page)
+    assert REGISTRAR in words(browser)
+    fields = browser.form(f"{page}/{made}/revoke").fields
+    foreign = await browser.post(f"{page}/{other}/revoke", fields)
+    assert (foreign.status_code, 'role="alert"' in foreign.text) == (403, True)
+    assert (await attesting.read(other))["status"] == "verified"
+    await browser.open(page)
+    await browser.send(f"{page}/{made}/revoke")
+    assert "The attestation is revoked." in words(browser)
+    assert (await attesting.read(made))["status"] == "revoked"

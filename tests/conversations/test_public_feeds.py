@@ -14,7 +14,7 @@ from hansa.foundation.events import (
 )
 from hansa.rooms import journal
 from hansa.rooms.journal.counting import count_settled
-from tests.browsing import browser_of
+from tests.browsing import BrowserOf, browser_of
 from tests.registry import TestAgent, TestRegistry
 
 FEED = "/system/activity-feed"
@@ -217,3 +217,14 @@ async def test_administrators_pin_agents_in_the_browser(registry):
     assert "A note" in page.text
     page = await browser.send("/administration/showcase", pinned="nonsense")
     assert page.status_code == 422
+
+
+async def test_every_page_leads_to_the_showcase_and_the_status_and_so_does_the_page_of_an_agent(registry):
+    agent = await registry.agent(name="Shown")
+    browser = BrowserOf(registry)
+    for path in ("/catalogue", f"/agents/{agent.did}"):
+        await browser.open(path)
+        main, _, footer = browser.text.partition("<footer>")
+        links = footer if path == "/catalogue" else main.partition("<main")[2]
+        assert 'href="/showcase"' in links
+        assert 'href="/status"' in links

@@ -232,6 +232,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{AGENT}/achievements/buy": _flare,
     f"{AGENT}/achievements/select": _owners(),
     f"{AGENT}/achievements/shown": _owners(shown="true"),
+    f"{AGENT}/attestations/{{attestation}}/revoke": _owners(),
     f"{AGENT}/wallet/bond/{{act}}": _bond,
     f"{AGENT}/contracts": _owners(
         title="Staged", contract_type="service", amount="1", terms="Staged", acceptance_criteria="Staged"
@@ -248,6 +249,7 @@ AGENT_AND_ADMINISTRATION_FORMS: dict[str, Make] = {
     f"{OFFICE}/disputes/{{dispute_id:int}}/ruling/check": _administrators(ruling="DISMISSED"),
     f"{OFFICE}/awards/{{dispute_id:int}}/approve": _administrators(),
     f"{OFFICE}/awards/{{dispute_id:int}}/reject": _administrators(reason="For a test."),
+    f"{OFFICE}/attestations/{{attestation}}/revoke": _administrators(),
     f"{OFFICE}/circuits": _circuit,
     f"{OFFICE}/circuits/{{circuit_id}}/retire": _administrators(),
     f"{OFFICE}/events/{{event_type}}": _administrators(emit_from_teg="yes", emit_from_registry="yes"),

@@ -120,6 +120,7 @@ ADMINISTRATION = (
         "Enforcement",
         (
             Link("/administration/disputes", "Disputes", "dispute", ENFORCEMENT),
+            Link("/administration/attestations", "Attestations", "proof", ENFORCEMENT),
             Link("/administration/trading", "Trading", "market", ENFORCEMENT, is_of_market=True),
         ),
     ),
@@ -199,7 +200,10 @@ AGENT_TABS: tuple[tuple[str, tuple[tuple[str, str, Right], ...]], ...] = (
         (("/pipelines", "Pipelines", READ), ("/pipelines/templates", "Templates", OPERATE)),
     ),
     ("Children", (("/children", "Children", READ),)),
-    ("Achievements", (("/achievements", "Achievements and flares", READ),)),
+    (
+        "Achievements",
+        (("/achievements", "Achievements and flares", READ), ("/attestations", "Attestations", READ)),
+    ),
     ("Versions", (("/releases", "Versions of the code", READ),)),
     ("Card", (("/card", "Card", OPERATE), ("/versions", "Versions", READ))),
     (
