@@ -82,6 +82,7 @@ OWN = (
     ),
     *(
         "/achievements",
+        "/attestations",
         "/children",
         "/governance",
         "/market",
