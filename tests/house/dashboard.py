@@ -157,6 +157,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 Query("sum by (reactor) (hansa_reactions_set_aside_total{S}) > 0", "{{reactor}}"),
             ),
         ),
+        _one("Support: age of the oldest", "s", "hansa_support_oldest_seconds{S}", "{{kind}}"),
         Panel(
             "Mail, webhooks, calls of other hosts",
             "ops",

@@ -8,10 +8,11 @@ from .descriptor import ROOM
 from .errors import TicketUnknown
 from .opening import open_ticket, report_agent
 from .reading import list_tickets, read_ticket
-from .records import Case, Changes, Status, Thread, Ticket, TicketFilter
+from .records import Case, Changes, Status, Thread, Ticket, TicketFilter, Waiting
 from .routes import REPORTS
 from .rules import BY_SUPPORT, OPEN_MAX, is_live
 from .schemas import AgentReportIn, SupportMessageIn, SupportTicketIn
+from .waiting import count_waiting, show_waiting
 
 __all__ = [
     "BY_SUPPORT",
@@ -32,10 +33,12 @@ __all__ = [
     "Ticket",
     "TicketFilter",
     "TicketUnknown",
+    "Waiting",
     "answer_ticket",
     "change_ticket",
     "close",
     "close_resolved",
+    "count_waiting",
     "is_live",
     "list_cases",
     "list_tickets",
@@ -44,6 +47,7 @@ __all__ = [
     "read_ticket",
     "reopen",
     "report_agent",
+    "show_waiting",
     "write_message",
     "write_note",
 ]

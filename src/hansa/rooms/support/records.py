@@ -125,3 +125,11 @@ class Changes(msgspec.Struct, frozen=True):
     status: Status | msgspec.UnsetType = msgspec.UNSET
     priority: Priority | msgspec.UnsetType = msgspec.UNSET
     assignee_id: int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Tickets, or reports about agents, that are open: they wait for the support. Without any the oldest has waited 0 seconds."""
+
+    kind: Literal["ticket", "report"]
+    number: int
+    oldest_seconds: float

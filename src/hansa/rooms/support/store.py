@@ -13,7 +13,19 @@ import msgspec
 from hansa.foundation.plumbing.jobs import Question
 from hansa.foundation.plumbing.storage.database import Tx
 
-from .records import Changes, Message, Move, MovedBy, NewTicket, Note, Related, Status, Ticket, TicketFilter
+from .records import (
+    Changes,
+    Message,
+    Move,
+    MovedBy,
+    NewTicket,
+    Note,
+    Related,
+    Status,
+    Ticket,
+    TicketFilter,
+    Waiting,
+)
 from .rules import CLOSE_DAYS
 
 CLOSED_AT_ONCE = 500
@@ -41,6 +53,17 @@ ORDER BY number DESC LIMIT $7
 
 _COUNT_OPEN = """
 SELECT count(*) FROM support_ticket WHERE author_id = $1 AND status IN ('open', 'waiting_for_user')
+"""
+
+# A ticket waits since it was last opened: by its author, or again.
+_WAITING = """
+SELECT k.kind, count(t.id) AS number, coalesce(extract(epoch FROM clock_timestamp() - min(t.since)), 0)::float8 AS oldest_seconds
+FROM (VALUES ('ticket', false), ('report', true)) AS k (kind, is_report) LEFT JOIN (
+  SELECT id, author_id IS NULL AS is_report,
+    (SELECT max(moved_at) FROM support_move m WHERE m.ticket_id = o.id AND m.status = 'open') AS since
+  FROM support_ticket o WHERE status = 'open'
+) t ON t.is_report = k.is_report
+GROUP BY k.kind ORDER BY k.kind DESC
 """
 
 _SECONDS_LEFT = "ceil(extract(epoch FROM created_at + interval '1 hour' - clock_timestamp()))::int"
@@ -135,6 +158,11 @@ async def page(tx: Tx, wanted: TicketFilter, author_id: int | None = None) -> li
         wanted.limit,
     )
     return [_ticket(row) for row in rows]
+
+
+async def waiting(tx: Tx) -> list[Waiting]:
+    """Open tickets and open reports by their number, with the time of the oldest."""
+    return [Waiting(**row) for row in await tx.fetch(_WAITING)]
 
 
 async def count_open(tx: Tx, author_id: int) -> int:

@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from hansa.doors.console.access import AnyAdministrator, SignedIn
-from hansa.doors.console.navigation import ENFORCEMENT, PLATFORM, TREASURY
+from hansa.doors.console.navigation import ENFORCEMENT, PLATFORM, SUPPORT, TREASURY
 from hansa.doors.console.supply_page import DAYS_SHOWN, POINTS_SHOWN, plots_over_time
 from hansa.doors.diagnosis.checks import DISK_PROBLEM_BYTES, DISK_WARNING_BYTES, QUEUE_WARNING_SECONDS
 from hansa.doors.diagnosis.facts import Queue, read_queues
@@ -20,7 +20,7 @@ from hansa.foundation.plumbing.process.runtime import Config, Db, Jobs
 from hansa.foundation.plumbing.settings import Settings
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.plumbing.storage.joined_reads import read_together
-from hansa.rooms import auditor, commerce, journal
+from hansa.rooms import auditor, commerce, journal, support
 
 from .pages import administration_page, administration_router
 
@@ -49,6 +49,7 @@ class _Reading(msgspec.Struct, frozen=True):
     chain: auditor.Watch
     dead_jobs: int
     decisions: commerce.OpenDecisions
+    support: Sequence[support.Waiting]
 
 
 @router.get("/administration")
@@ -68,6 +69,7 @@ async def show_overview(
                 lambda tx: auditor.read_watch(tx, settings.ledger_id),
                 jobs.count_dead_jobs,
                 commerce.count_open_decisions,
+                support.count_waiting,
             )
         )
 
@@ -84,6 +86,7 @@ async def show_overview(
         *_of_jobs(found.dead_jobs),
         *_of_disputes(found.decisions.voting),
         *_of_awards(found.decisions.awards),
+        *_of_support(found.support),
         *_of_queues(found.queues),
     ]
     alerts.sort(key=lambda alert: alert.severity != "problem")
@@ -146,6 +149,29 @@ def _of_disputes(count: int) -> list[Alert]:
 def _of_awards(count: int) -> list[Alert]:
     detail = f"{count} awards of rulings wait for a second administrator."
     return [Alert("warning", "Awards", detail, "/administration/awards", TREASURY)] if count else []
+
+
+def _of_support(waiting: Sequence[support.Waiting]) -> list[Alert]:
+    """One alert for tickets, and one for reports about agents."""
+    subjects = {"ticket": ("Tickets", ""), "report": ("Reports", "&category=abuse")}
+    return [
+        Alert(
+            "warning",
+            subject,
+            f"{one.number} {one.kind}{'s' if one.number > 1 else ''} open, the oldest for {_age(one.oldest_seconds)}.",
+            f"/administration/support?status=open{filters}",
+            SUPPORT,
+        )
+        for one in waiting
+        if one.number
+        for subject, filters in [subjects[one.kind]]
+    ]
+
+
+def _age(seconds: float) -> str:
+    """Days and hours."""
+    days, hours = divmod(int(seconds) // 3600, 24)
+    return f"{days} d {hours} h" if days else f"{hours} h"
 
 
 def _of_queues(queues: Sequence[Queue]) -> list[Alert]:

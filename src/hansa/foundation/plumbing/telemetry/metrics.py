@@ -194,6 +194,18 @@ certificate_expires = Gauge(
     ["certificate"],
     multiprocess_mode="mostrecent",
 )
+support_waiting = Gauge(
+    "hansa_support_waiting",
+    "Tickets, or reports about agents, that wait for the support, measured every 15 seconds.",
+    ["kind"],
+    multiprocess_mode="mostrecent",
+)
+support_oldest_seconds = Gauge(
+    "hansa_support_oldest_seconds",
+    "Time that the oldest of them has waited in seconds, measured every 15 seconds; 0 without any.",
+    ["kind"],
+    multiprocess_mode="mostrecent",
+)
 witness_silent = Gauge(
     "hansa_log_witness_silent",
     "1 while the witness did not cosign the newest checkpoint at the last request.",
