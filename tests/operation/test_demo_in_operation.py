@@ -32,6 +32,7 @@ async def test_the_demo_starts_a_registry_of_its_own_whatever_is_set_for_another
     assert (report["supply"]["status"], report["supply"]["delta"]) == ("OK", "0")
     assert report["transfers"] + report["refused"] == 200
     assert report["supply"]["tokens_destroyed"] == "1", "the administrator of this registry ruled"
+    assert report["flares"] == 1
     assert not (tmp_path / "data").exists()
 
 

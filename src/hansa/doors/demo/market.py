@@ -33,6 +33,7 @@ class Tally(msgspec.Struct):
     repeated: int = 0
     refused: int = 0
     payments: int = 0
+    flares: int = 0
     fees: Decimal = msgspec.field(default_factory=Decimal)
 
     def count(self, order: Order, fee: Decimal) -> None:

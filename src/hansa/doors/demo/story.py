@@ -1,16 +1,11 @@
-"""The steps of the demo in their order, and the verdict.
-
-A dispute of the demo: a provider with a bond delivers poor work, and an administrator rules for the contractor.
-"""
+"""The steps of the demo in their order, and the verdict."""
 
 import asyncio
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -22,24 +17,24 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
+from hansa.doors.demo.achievements import show_achievements
 from hansa.doors.demo.cards import DEMO_TAG, demo_cards
 from hansa.doors.demo.client import DemoAgent, DemoClient, DemoDeveloper, DemoFailed
 from hansa.doors.demo.contract import Parties, contract_of_two_milestones
+from hansa.doors.demo.dispute import decide_a_dispute
 from hansa.doors.demo.exchange import Exchange
 from hansa.doors.demo.market import TRANSFERS, Tally, trade
 from hansa.doors.demo.organization import DemoOrganization, end_organization, work_for_an_organization
-from hansa.doors.demo.paid_call import PATIENT, THROUGH_TOOLS, Caller, pay_for_a_call, registry_of
+from hansa.doors.demo.paid_call import THROUGH_TOOLS, Caller, pay_for_a_call
 from hansa.doors.demo.removal import remove
 from hansa.doors.demo.screen import Screen, Sleep
 from hansa.doors.demo.second_owner import SecondOwner
 from hansa.doors.demo.temporary_registry import Administrator, temporary_registry
 from hansa.doors.verification.cards import cause_of
-from hansa_client import AsyncRegistry, HansaError
-from hansa_client.records.contracts import Deliverable, Proposal
-from hansa_client.records.disputes import Complaint, Dispute, Evidence, Ruling
+from hansa_client import HansaError
 
 DEVELOPERS = ("Ada", "Grace", "Edsger")
-STEPS = 11
+STEPS = 12
 # Cost of the paid calls, the contracts and the treasury together, with their fees, and some more.
 UNITS_NEEDED = Decimal(8)
 # Another process of the registry finds a new card within a second; a machine under load may take longer.
@@ -49,11 +44,11 @@ REQUEST_SECONDS = 60
 PAID_CALL = "find a service and pay for a call"
 CONTRACT = "carry out a contract of two milestones"
 DISPUTE = "deposit a bond and decide a dispute"
+ACHIEVEMENTS = "earn an achievement and show a flare"
 ORGANIZATION = "found an organization and award its work"
 EXCHANGE = "sell points of the organization, trade them and share its revenue"
 Confirm = Callable[[str], bool]
 """Asks a question of the person at the terminal; returns whether the answer is yes."""
-COMPLAINT = "Every second page is missing."
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -212,7 +207,7 @@ class _Demo:
         owner = next(developer for developer in developers if developer is not payer.owner)
         provider = next(agent for agent in by_balance if agent.owner is not payer.owner)
         if tally.balances[payer.did] < UNITS_NEEDED:
-            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE, ORGANIZATION, EXCHANGE):
+            for step in (PAID_CALL, THROUGH_TOOLS, CONTRACT, DISPUTE, ACHIEVEMENTS, ORGANIZATION, EXCHANGE):
                 self._screen.step(step)
                 self._screen.line(f"left out: no agent has {UNITS_NEEDED} units")
             return []
@@ -226,6 +221,8 @@ class _Demo:
             await contract_of_two_milestones(parties, tally)
             self._screen.step(DISPUTE)
             await self._dispute(parties, tally)
+            self._screen.step(ACHIEVEMENTS)
+            await show_achievements(parties, tally, self._settled)
             self._screen.step(ORGANIZATION)
             others = [one for one in agents if one.owner is not payer.owner and one is not provider]
             third = next(one for one in developers if one is not payer.owner and one is not provider.owner)
@@ -288,6 +285,7 @@ class _Demo:
             "repeated": tally.repeated,
             "refused": tally.refused,
             "payments": tally.payments,
+            "flares": tally.flares,
             "fees": f"{tally.fees:f}",
             "supply": supply,
         }
@@ -331,70 +329,3 @@ def _show(report: dict[str, Any], unit: str, console: Console) -> None:
         f"supply: issued {supply['tokens_issued']} - destroyed {supply['tokens_destroyed']}"
         f" = circulating {supply['total_circulating']}, delta {supply['delta']}: [bold green]{supply['status']}[/]"
     )
-
-
-async def decide_a_dispute(administrator: Administrator, parties: Parties, tally: Tally) -> None:
-    """The hold of the contract returns to the contractor, the bond is destroyed. Raises: DemoFailed, HansaError."""
-    async with (
-        registry_of(parties.url, parties.contractor) as ordering,
-        registry_of(parties.url, parties.provider) as working,
-    ):
-        bond = (await working.bonds.config()).minimum
-        if any(tally.balances[one.did] < 2 * bond for one in (parties.contractor, parties.provider)):
-            parties.screen.line(
-                f"left out: a bond is at least {bond:f}, the agents have too few units for it"
-            )
-            return
-        await working.bonds.deposit(bond)
-        parties.screen.line(f"{parties.provider.name} deposited a bond of {bond:f}")
-        # What is paid bounds what a ruling destroys: all of the bond, so that its agent can be ended afterwards.
-        proposal = Proposal(
-            title="Translate a letter",
-            amount=bond,
-            terms="Translate the letter.",
-            acceptance_criteria="Complete, in French.",
-            provider_did=parties.provider.did,
-            review_by=datetime.now(UTC) + timedelta(days=7),
-            funded=True,
-        )
-        disputed = await _disputed(ordering, working, proposal)
-        parties.screen.line(
-            f"dispute {disputed.id} about contract {disputed.contract_id}: both sides gave evidence"
-        )
-        ruling = Ruling("IN_FAVOR_OF_COMPLAINANT", slash_amount=bond, note=COMPLAINT)
-        ruled = await _ruled(parties.url, administrator, disputed.id, ruling)
-        tally.count_slash(parties.provider.did, bond)
-        contract = await ordering.contracts.read(disputed.contract_id or 0)
-        left = await working.bonds.status(parties.provider.did)
-        ended = (contract.status, contract.amount_paid, left.state, left.amount)
-        if ended != ("CLOSED", Decimal(0), "slashed", Decimal(0)):
-            raise DemoFailed(f"after the ruling contract and bond are {ended}")
-        parties.screen.line(
-            f"ruling {ruled.ruling}: the contractor's units returned, {ruled.slash_applied:f} of the bond destroyed"
-        )
-
-
-async def _disputed(ordering: AsyncRegistry, working: AsyncRegistry, proposal: Proposal) -> Dispute:
-    """The contract is accepted, submitted and disputed."""
-    proposed = await ordering.contracts.propose(proposal)
-    await working.contracts.accept(proposed.id)
-    work = Deliverable(sha256=sha256(b"every second page").hexdigest())
-    await working.contracts.submit(proposed.id, work)
-    filed = await ordering.disputes.file(
-        Complaint(
-            defendant_did=proposal.provider_did or "",
-            reason_code="POOR_QUALITY",
-            description=COMPLAINT,
-            contract_id=proposed.id,
-        )
-    )
-    await ordering.disputes.add_evidence(filed.id, Evidence.of_note(COMPLAINT))
-    return await working.disputes.add_evidence(filed.id, Evidence.of_note("The letter has one page."))
-
-
-async def _ruled(url: str, administrator: Administrator, dispute_id: int, ruling: Ruling) -> Dispute:
-    async with AsyncRegistry(url, retries=PATIENT) as registry:
-        tokens = await registry.accounts.login(administrator.email, administrator.password)
-    async with AsyncRegistry(url, developer=tokens, retries=PATIENT) as registry:
-        await registry.rulings.open_voting(dispute_id)
-        return await registry.rulings.rule(dispute_id, ruling)
