@@ -298,9 +298,13 @@ async def test_a_note_changes_no_state_and_is_no_first_answer(author, staff):
     assert await mails_to(author) == []
 
 
-async def test_mail_to_the_author_has_the_number_and_the_link_alone(author, staff, registry):
-    ticket = await opened(author, subject="A very private matter", body="Nobody may read this.")
-    await answered(staff, ticket, body="We know who you are.")
+@pytest.mark.parametrize(
+    "text", ["A very private matter", '<a href="https://evil.example">Log in</a>', "Bcc: all@x.y"]
+)
+async def test_mail_to_the_author_has_the_number_and_the_link_alone(registry, staff, text):
+    author = await registry.developer(name=text[:60])
+    ticket = await opened(author, subject=text, body=f"{text}\n\nBcc: all@example.org")
+    await answered(staff, ticket, body=f"{text} https://evil.example/")
     (mail,) = await mails_to(author)
     link = f"{registry.settings.base_url}/account/support/{ticket['id']}"
     assert mail["subject"] == f"Ticket {ticket['number']}"
