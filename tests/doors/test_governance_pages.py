@@ -54,3 +54,20 @@ async def test_settings_that_votes_may_change_have_value_source_and_bounds(agent
 
 async def test_an_unknown_proposal_has_no_page(agents: Assembly):
     await page(agents, "/governance/17", status=404)
+
+
+async def test_a_change_that_a_replay_recomputes_has_its_command_with_the_proposed_values(agents: Assembly):
+    alice = await agents.agent("500", hours_ago=30)
+    more = {"kind": "policy_change", "duration_seconds": 72 * 3600}
+    fees = {
+        "fee_base_rate_percent": {"from": "0.5", "to": "0.3"},
+        "mark_min_fee": {"from": "0.01", "to": "0.02"},
+    }
+    proposal = await agents.propose(alice, title="A smaller fee", policy_diff=fees, **more)
+    shown = await page(agents, f"/governance/{proposal['id']}")
+    assert "hansa replay --from 1 --with fee_base_rate_percent=0.3</code>" in shown
+    assert '<a href="/guides/replay">' in shown
+    await agents.cancel(alice, proposal)
+    hours = {"dispute_evidence_hours": {"from": 72, "to": 48}}
+    proposal = await agents.propose(alice, title="Less time", policy_diff=hours, **more)
+    assert "hansa replay" not in await page(agents, f"/governance/{proposal['id']}")

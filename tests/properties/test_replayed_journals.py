@@ -10,8 +10,6 @@ from uuid import NAMESPACE_URL, uuid5
 import asyncpg
 import pytest
 
-from hansa.doors.replay import ReplayRequest, Report, prepare, replay_on
-from hansa.foundation.plumbing.settings import Value
 from hansa.foundation.values.errors import Refused
 from hansa.foundation.values.money import Minor
 from hansa.rooms import ledger
@@ -19,6 +17,7 @@ from hansa.rooms.ledger import orders
 from tests.properties.reference_book import Account, fee_on, pace_after_sending
 from tests.properties.scale import by_tier, part_of, printed_seed
 from tests.registry import DatabaseFarm, StartRegistry, TestRegistry
+from tests.replaying import Replays, scratch_template
 
 JOURNALS = by_tier(6, 60, 600)
 ACTS = 40
@@ -39,10 +38,8 @@ WHERE t.tx_type = 'transfer' ORDER BY t.id
 class Journal:
     """A registry whose ledger is given drawn orders, each in a commit."""
 
-    def __init__(
-        self, registry: TestRegistry, farm: DatabaseFarm, template: str, chance: random.Random
-    ) -> None:
-        self.registry, self.farm, self.template, self.chance = registry, farm, template, chance
+    def __init__(self, registry: TestRegistry, chance: random.Random) -> None:
+        self.registry, self.chance = registry, chance
         self.book = ledger.Book.of(registry.settings)
         self.holds: list[int] = []
         self.numbers = iter(range(1, 10**6))
@@ -165,61 +162,46 @@ class Journal:
         """Open a hold, which later acts use."""
         self.holds += [result.hold_id for result in await self.give(order)]
 
-    async def replay(self, first: int, **changes: Value) -> Report:
-        """Replay everything from this sequence number on."""
-        connection = await asyncpg.connect(self.registry.database.dsn)
-        try:
-            async with connection.transaction(isolation="repeatable_read", readonly=True):
-                request = ReplayRequest(first, None, changes)
-                return await replay_on(connection, self._scratch, self.registry.settings, request)
-        finally:
-            await connection.close()
-
-    async def _scratch(self) -> str:
-        return await self.farm.copy(self.template, self.farm.unused())
-
 
 @pytest.fixture
-async def template(database_farm: DatabaseFarm, registry: TestRegistry) -> AsyncIterator[str]:
-    dsn = await database_farm.fresh()
-    await prepare(dsn, registry.settings)
-    yield dsn
-    await database_farm.drop(dsn)
+async def replays(database_farm: DatabaseFarm, registry: TestRegistry) -> AsyncIterator[Replays]:
+    async with scratch_template(database_farm, registry.settings) as replays:
+        yield replays
 
 
 async def test_a_replay_with_the_recorded_rules_differs_in_nothing_and_another_fee_keeps_the_sum(
-    start_registry: StartRegistry, database_farm: DatabaseFarm, template: str
+    start_registry: StartRegistry, replays: Replays
 ) -> None:
     seed = printed_seed()
     for number in part_of(JOURNALS):
         chance = random.Random(f"{seed} {number}")
-        journal = Journal(await start_registry(), database_farm, template, chance)
+        journal = Journal(await start_registry(), chance)
         first = await journal.begin()
         for _ in range(ACTS):
             await journal.act()
         first = chance.choice([1, first, await journal.newest() - 30])
-        report = await journal.replay(first)
+        report = await replays.of(journal.registry, first)
         assert {line.difference for line in report.lines} <= {0}
         assert (report.kept_fees, list(report.refused)) == (0, [])
-        same = await journal.replay(first, **{FEE: "0.5"})
+        same = await replays.of(journal.registry, first, **{FEE: "0.5"})
         assert same.lines == report.lines
-        other = await journal.replay(first, **{FEE: chance.choice(["0", "0.3", "2"])})
+        other = await replays.of(journal.registry, first, **{FEE: chance.choice(["0", "0.3", "2"])})
         assert any(line.difference for line in other.lines)
         assert other.difference == other.issued - other.destroyed
 
 
 async def test_another_fee_gives_the_differences_of_a_book_in_fractions(
-    start_registry: StartRegistry, database_farm: DatabaseFarm, template: str
+    start_registry: StartRegistry, replays: Replays
 ) -> None:
     seed = printed_seed()
     for number in part_of(JOURNALS):
         chance = random.Random(f"{seed} fractions {number}")
-        journal = Journal(await start_registry(), database_farm, template, chance)
+        journal = Journal(await start_registry(), chance)
         first = await journal.begin()
         for _ in range(ACTS):
             await journal.transfer()
         base, most = chance.choice([("0", "0"), ("0.3", "5"), ("2", "10"), ("0.000001", "7.5")])
-        report = await journal.replay(first, **{FEE: base, FEE_MAX: most})
+        report = await replays.of(journal.registry, first, **{FEE: base, FEE_MAX: most})
         policy = ledger.FeePolicy(Fraction(base) / 100, Fraction(most) / 100)
         moved = await journal.registry.database.query(lambda tx: tx.fetch(TRANSFERS))
         expected, refused = in_fractions(moved, policy)

@@ -31,7 +31,7 @@ from hansa.foundation.plumbing.storage.database import Database
 from hansa.foundation.plumbing.web.content_encoding import LEVEL_ONCE, accepts_gzip
 from hansa.foundation.values.money import Minor, format_amount
 from hansa.foundation.values.visible_text import apart
-from hansa.rooms import catalogue
+from hansa.rooms import catalogue, governance
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -289,6 +289,7 @@ _PAGES.filters.update(
     party=party,
     phrase=_phrase,
     prose=prose,
+    replay_command=governance.replay_command,
     short_did=short_did,
     style=style_of,
     system_name=system_name,

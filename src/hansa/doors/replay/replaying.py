@@ -12,6 +12,7 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa.foundation.values.errors import Conflict
 from hansa.rooms import commerce, exchange, journal, ledger, reputation
 
+from .barring import bars_of
 from .parameters import Course
 from .report import Report
 from .scratch import ScratchDatabases, scratch_databases
@@ -61,7 +62,8 @@ async def replay_on(
         return Report.of_nothing(period, request.changes)
     turns, changes = await parameters.turns(registry), request.changes
     recorded, changed = Course(settings, turns, {}), Course(settings, turns, changes)
-    opening = await ledger.replay.read_opening(registry, ledger.Book.of(settings), *period.transactions)
+    book = ledger.Book.of(settings)
+    opening = await ledger.replay.read_opening(registry, book, *period.transactions)
     changed.require_fitting(opening.began_at)
     kinds = ledger.replay.Kinds(DEPOSITS)
     try:
@@ -71,7 +73,8 @@ async def replay_on(
         raise NotReplayable(f"The period cannot be replayed: {error}.") from None
     replayed = judge
     if changes:
-        rules = ledger.replay.Rules(changed.book_at, kinds, kept_fees=frozenset(judge.kept_fees))
+        bars = await bars_of(registry, changed, book, period.last_sequence, opening.began_at)
+        rules = ledger.replay.Rules(changed.book_at, kinds, bars, frozenset(judge.kept_fees))
         replayed = await _run(registry, databases, opening, rules)
     return Report.of(period, changes, opening, judge, replayed)
 

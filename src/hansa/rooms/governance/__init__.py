@@ -12,9 +12,14 @@ from hansa.rooms.governance.reading import (
     read_votes,
 )
 from hansa.rooms.governance.records import Proposal
+from hansa.rooms.governance.replaying import BONDS, FEES, PEER_TRUST, REPLAYED, replay_command
 from hansa.rooms.governance.schemas import GovernanceReasonIn
 
 __all__ = [
+    "BONDS",
+    "FEES",
+    "PEER_TRUST",
+    "REPLAYED",
     "ROOM",
     "GovernanceReasonIn",
     "Proposal",
@@ -26,6 +31,7 @@ __all__ = [
     "read_proposals",
     "read_undecided",
     "read_votes",
+    "replay_command",
     "reset",
     "veto",
     "vote_gaps",

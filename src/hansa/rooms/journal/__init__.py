@@ -60,7 +60,7 @@ from hansa.rooms.journal.ledger_readings import (
 )
 from hansa.rooms.journal.listener import listening
 from hansa.rooms.journal.partitions import keep_partitions_ahead
-from hansa.rooms.journal.periods import JournalPeriod, read_period
+from hansa.rooms.journal.periods import JournalPeriod, events_of_types, read_period
 from hansa.rooms.journal.portions import (
     Credit,
     Paid,
@@ -160,6 +160,7 @@ __all__ = [
     "end_of_portion",
     "event_stream",
     "events_between",
+    "events_of_types",
     "events_to_follow",
     "find_public_event",
     "first_recorded_from",

@@ -1,13 +1,16 @@
 """Periods of the journal between two sequence numbers: their events by type, and the ledger transactions in them."""
 
+from collections.abc import Sequence
+
 import msgspec
 
+from hansa.foundation.plumbing.jobs.reactors import StoredEvent
 from hansa.foundation.plumbing.storage.database import Tx
 
 from .archive.boundary import boundary
 from .errors import SequenceUnknown
-from .expansion import SPAN, SPAN_MAX, counts_by_type
-from .store import newest_sequence
+from .expansion import SPAN, SPAN_MAX, counts_by_type, own_events_of
+from .store import COLUMNS, newest_sequence, stored
 
 _EXISTS = f"""
 SELECT EXISTS (
@@ -20,6 +23,9 @@ SELECT min(t.tx_id) AS first, max(t.tx_id) AS last FROM (
   WHERE e.seq BETWEEN $1 AND $2 AND e.event_type = 'LedgerBalanceChanged'
 ) t
 """
+_OF_TYPES = f"""
+SELECT {COLUMNS} FROM {own_events_of("SELECT e.* FROM journal_event e WHERE e.event_type = ANY ($1) AND e.seq <= $2")} ORDER BY seq
+"""  # noqa: S608
 _COUNTS = counts_by_type("e.seq BETWEEN $1 AND $2")
 
 
@@ -30,6 +36,11 @@ class JournalPeriod(msgspec.Struct, frozen=True):
     last_sequence: int
     events: dict[str, int]
     transactions: tuple[int, int] | None
+
+
+async def events_of_types(tx: Tx, types: Sequence[str], last: int) -> list[StoredEvent]:
+    """Return every stored event of these types, each of which is a row of its own, up to a sequence number."""
+    return stored(await tx.fetch(_OF_TYPES, list(types), last))
 
 
 async def read_period(tx: Tx, first: int, last: int | None) -> JournalPeriod:

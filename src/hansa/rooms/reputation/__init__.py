@@ -2,7 +2,7 @@
 
 from hansa.rooms.agents import AgentUnknown
 
-from .bonds import BOND_HOLD, BondOut, read_bond
+from .bonds import BOND_EVENTS, BOND_HOLD, BondCourse, BondOut, read_bond
 from .bonds import Policy as BondPolicy
 from .descriptor import ROOM
 from .scores import (
@@ -21,12 +21,14 @@ from .scores import (
 )
 
 __all__ = [
+    "BOND_EVENTS",
     "BOND_HOLD",
     "GRADES_STATE",
     "RECORD_STATE",
     "ROOM",
     "SCORE_STATE",
     "AgentUnknown",
+    "BondCourse",
     "BondOut",
     "BondPolicy",
     "Funds",

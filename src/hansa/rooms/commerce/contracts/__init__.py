@@ -1,6 +1,6 @@
 """Contracts: two agents agree on work; it is paid in the commit that approves it."""
 
-from hansa.rooms.commerce.contracts.accept import accept
+from hansa.rooms.commerce.contracts.accept import accept, bonded_holds
 from hansa.rooms.commerce.contracts.account_end import ACCOUNT_END_OF_CONTRACTS, require_unbound
 from hansa.rooms.commerce.contracts.approve import Approval, approve
 from hansa.rooms.commerce.contracts.attestation_store import attestations_state
@@ -122,6 +122,7 @@ __all__ = [
     "attestations_state",
     "award",
     "award_work",
+    "bonded_holds",
     "cancel",
     "close",
     "counts",

@@ -1,6 +1,6 @@
 """A provider accepts a proposal. The amount of a funded one is held from that commit on."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from hansa.rooms import agents, ledger, transfers
 from hansa.rooms.commerce.bonds import BondAdmits
 from hansa.rooms.commerce.requirement import Required
 
-from . import events, rules, store
+from . import events, payment_store, rules, store
 from .contract import Contract
 from .errors import BondRequired, ContractUnfunded, FundedAcross, TooManyAccepted
 from .paying import OWNER_KIND
@@ -71,6 +71,11 @@ def judge_acceptance(contract: Contract, did: str) -> Move | None:
         return None
     after = rules.accepted(contract, did)
     return Move(contract, after, Act("accepted", did), events.accepted(after))
+
+
+async def bonded_holds(tx: Tx, since: datetime) -> set[int]:
+    """The holds of contracts accepted from a moment on whose providers, agents of this registry, the mode of bonds judges."""
+    return await payment_store.holds_of_version(tx, BONDED_VERSION, since)
 
 
 async def _require_active(tx: Tx, did: str, settings: Settings) -> str | None:

@@ -126,3 +126,14 @@ async def who_began_payment(tx: Tx, contract_id: int) -> str | None:
     """Return the agent that approved the payment under way; None: the registry, when the time for the review was over."""
     actor: str | None = await tx.fetchval(_WHO_BEGAN, contract_id)
     return actor
+
+
+async def holds_of_version(tx: Tx, version: int, since: datetime) -> set[int]:
+    """The holds of the contracts of this version that providers of this registry accepted from a moment on."""
+    rows = await tx.fetch(
+        "SELECT hold_id FROM commerce_contract WHERE version = $1 AND accepted_at >= $2 AND hold_id IS NOT NULL"
+        " AND provider_registry IS NULL",
+        version,
+        since,
+    )
+    return {row["hold_id"] for row in rows}

@@ -2,14 +2,17 @@
 
 from .declared_trust import ask_peers, declared_trust
 from .recording import call_peer, classify_peers, peer_verdict, record_crossings, record_signal
+from .replaying import TrustCourse, trust_course
 from .routes import peer_router, public_trust_router, router
-from .rules import SignalKind
+from .rules import SignalKind, Thresholds
 from .verdicts import OwnTrust, PeerTrust, accepts_cards, may_cross
 
 __all__ = [
     "OwnTrust",
     "PeerTrust",
     "SignalKind",
+    "Thresholds",
+    "TrustCourse",
     "accepts_cards",
     "ask_peers",
     "call_peer",
@@ -22,4 +25,5 @@ __all__ = [
     "record_crossings",
     "record_signal",
     "router",
+    "trust_course",
 ]

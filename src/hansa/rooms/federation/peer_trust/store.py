@@ -1,5 +1,6 @@
 """Every statement on the evidence of peer trust."""
 
+from datetime import datetime
 from typing import Any, Protocol
 
 import msgspec
@@ -50,6 +51,11 @@ _SET_WEIGHT = "UPDATE federation_peer SET trust_weight = $2 WHERE id = $1 AND tr
 _FORGET = "DELETE FROM federation_peer_signal WHERE at < clock_timestamp() - make_interval(days => $1)"
 
 
+_SIGNALS = """
+SELECT coalesce(p.ledger_id, p.trust_domain) AS peer, s.kind, s.at
+FROM federation_peer_signal s JOIN federation_peer p ON p.id = s.peer_id ORDER BY s.at, s.peer_id, s.kind, s.mark
+"""
+
 _OWN_TRUST = """
 SELECT coalesce(p.ledger_id, p.trust_domain) AS peer, t.mode, t.state, t.score, t.interactions, t.reason, t.read_at
 FROM federation_own_trust t JOIN federation_peer p ON p.id = t.peer_id ORDER BY 1
@@ -76,6 +82,14 @@ class Stated(Protocol):
     def interactions(self) -> int: ...
     @property
     def reason(self) -> str: ...
+
+
+class Signal(msgspec.Struct, frozen=True):
+    """Evidence on the peer with this ledger id."""
+
+    peer: str
+    kind: str
+    at: datetime
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -112,6 +126,11 @@ async def evidence(tx: Tx, peer_id: int | None = None) -> dict[int, Evidence]:
             of_peer.counts[row["kind"]] = row["count"]
             of_peer.decayed[row["kind"]] = row["decayed"]
     return found
+
+
+async def signals(tx: Tx) -> list[Signal]:
+    """Every signal that is stored, by its moment."""
+    return [Signal(**row) for row in await tx.fetch(_SIGNALS)]
 
 
 async def set_state(tx: Tx, peer_id: int, present: TrustState, after: TrustState) -> bool:

@@ -8,7 +8,7 @@
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
@@ -57,11 +57,11 @@ class RefusedAct(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Rules of a run: the book of each moment, transactions that a rule of another room refuses, with its reason, and fees that are kept."""
+    """Rules of a run: the book of each moment, rules of other rooms that say why they refuse an act, and fees that are kept."""
 
     book_at: Callable[[datetime], Book]
     kinds: Kinds
-    barred: Mapping[int, str] = {}
+    bars: Sequence[Callable[[Movement], str | None]] = ()
     kept_fees: frozenset[int] | None = None
     """Transactions whose recorded fee is kept; None: the run is that of the recorded rules, which finds them."""
 
@@ -147,7 +147,7 @@ class _Runner:
                     movement, f"it follows tx-{self._refused[one]}", movement.amount, self._refused[one]
                 )
                 return
-        if not is_before and (reason := self._rules.barred.get(movement.id)) is not None:
+        if not is_before and (reason := self._barred(movement)) is not None:
             self._refuse(movement, reason, movement.amount)
             return
         hold = self._holds[movement.hold_id] if names_a_hold(movement) and movement.hold_id else None
@@ -232,6 +232,9 @@ class _Runner:
         if left_out == movement.amount:
             for one in _opens(movement):
                 self._refused[one] = follows or movement.id
+
+    def _barred(self, movement: Movement) -> str | None:
+        return next((reason for bar in self._rules.bars if (reason := bar(movement)) is not None), None)
 
     def _replaced_by(self, movement: Movement) -> int | None:
         released = self._released
