@@ -178,3 +178,28 @@ async def test_a_changed_answer_is_refused(stage, code, change):
 async def test_an_agent_without_a_card_has_no_availability(stage):
     answer = await stage.registry.get(f"/agents/{NOBODY}/availability")
     assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (404, "CARD_UNKNOWN")
+
+
+async def test_the_page_shows_ninety_days_and_the_command_that_verifies_them(stage):
+    agent = await stage.agent()
+    await stage.probe()
+    await stage.probe(refusing)
+    await stage.let_days_pass()
+    await stage.close()
+    shown = await stage.registry.http.get(f"/availability/{agent.did}")
+    assert shown.status_code == 200
+    assert "0.00 %" in shown.text
+    assert "100.00 %" in shown.text
+    assert (
+        f"hansa verify availability {stage.registry.settings.base_url}/api/v1/agents/{agent.did}/availability"
+        in shown.text
+    )
+    image = await stage.registry.http.get(f"/availability/{agent.did}.svg")
+    assert image.headers["content-type"].startswith("image/svg+xml")
+    assert image.text.count('class="down"') == 1
+    assert (
+        f"/availability/{agent.did.replace(':', '%3A')}.svg"
+        in (await stage.registry.http.get(f"/agents/{agent.did}")).text
+    )
+    for path in (f"/availability/{NOBODY}", f"/availability/{NOBODY}.svg"):
+        assert (await stage.registry.http.get(path)).status_code == 404

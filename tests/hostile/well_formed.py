@@ -1161,6 +1161,10 @@ async def _hint(stage: Stage) -> WellFormed:
     return _json(next="newest")
 
 
+async def _availability_of_agents(stage: Stage) -> WellFormed:
+    return _json(messages=["header.payload.signature"])
+
+
 async def _receipts_of_acts(stage: Stage) -> WellFormed:
     return _json(receipts=["header.payload.signature"])
 
@@ -1467,6 +1471,7 @@ _BODIES: dict[str, Callable[[Stage], Awaitable[WellFormed]]] = {
     "POST /api/v1/contracts/cross-registry/statement": _stated_contract,
     "POST /api/v1/contracts/malpractice": _malpractice,
     "POST /api/v1/federation/hint": _hint,
+    "POST /api/v1/federation/availability": _availability_of_agents,
     "POST /api/v1/federation/enforcement/receipts": _receipts_of_acts,
     "POST /api/v1/disputes/": _complaint,
     "POST /api/v1/disputes/{dispute_id}/evidence": _evidence,

@@ -1,14 +1,14 @@
 """The status page, whether this registry works, part by part, and its feed of incidents; the showcase of agents."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
-from itertools import groupby
 
 import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from hansa.doors.console.day_strips import percent, strip_of
 from hansa.doors.console.rendering import both_forms, page_or_json
 from hansa.foundation.plumbing.process.runtime import Config, Db, runtime_of
 from hansa.foundation.plumbing.web.caller import Public
@@ -26,9 +26,7 @@ showcase_router = APIRouter(
     dependencies=[Depends(within_read_limit)],
 )
 
-STRIP_WIDTH, STRIP_HEIGHT = 4, 20
 WORST_SHOWN = 3
-PERCENT = 100
 
 
 class Strip(msgspec.Struct, frozen=True):
@@ -46,7 +44,7 @@ class Strip(msgspec.Struct, frozen=True):
     def share(self) -> str:
         """Mean of the days that are known, in percent; a dash without any."""
         known = self._known
-        return _percent(sum(share for _, share in known) / len(known)) if known else "–"
+        return percent(sum(share for _, share in known) / len(known)) if known else "–"
 
     @property
     def summary(self) -> str:
@@ -55,24 +53,13 @@ class Strip(msgspec.Struct, frozen=True):
         if not known:
             return f"{self.name}: not measured yet."
         worst = sorted((share, day) for day, share in known if share < 1)[:WORST_SHOWN]
-        named = ", ".join(f"{day} {_percent(share)}" for share, day in worst)
+        named = ", ".join(f"{day} {percent(share)}" for share, day in worst)
         return f"{self.name}: {self.share} of {len(known)} days." + (f" Lowest: {named}." if named else "")
 
     @property
     def svg(self) -> Markup:
         """The days as a strip, the oldest first; days alike are one bar."""
-        width = STRIP_WIDTH * max(len(self.days), 1)
-        return Markup(  # noqa: S704
-            f'<svg class="days" viewBox="0 0 {width} {STRIP_HEIGHT}" preserveAspectRatio="none" role="img"'
-            f' aria-label="{escape(self.summary)}">{"".join(self._bars())}</svg>'
-        )
-
-    def _bars(self) -> Iterator[str]:
-        place = 0
-        for kind, days in groupby(_kind_of(day.uptime) for day in self.days):
-            length = STRIP_WIDTH * len(list(days))
-            yield f'<rect class="{kind}" x="{place}" width="{length}" y="0" height="{STRIP_HEIGHT}"/>'
-            place += length
+        return strip_of([day.uptime for day in self.days], self.summary)
 
     @property
     def _known(self) -> list[tuple[object, float]]:
@@ -131,13 +118,3 @@ def _entry(one: status.IncidentOut, address: str) -> str:
         f"<published>{one.created_at.isoformat()}</published><updated>{one.updated_at.isoformat()}</updated>"
         f'<content type="text">{content}</content></entry>'
     )
-
-
-def _kind_of(share: float | None) -> str:
-    if share is None:
-        return "unknown"
-    return "up" if share == 1 else "part" if share >= 0.95 else "down"  # noqa: PLR2004
-
-
-def _percent(share: float) -> str:
-    return f"{int(share * PERCENT * PERCENT) / PERCENT:.2f} %"

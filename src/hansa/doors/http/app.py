@@ -18,6 +18,7 @@ from hansa.doors.console import (
     administration,
     agreements,
     attestation_pages,
+    availability_pages,
     catalogue_pages,
     client_pages,
     connected,
@@ -119,6 +120,7 @@ def service_routes() -> ServiceRoutes:
         licence_pages.router,
         status_page.router,
         status_page.showcase_router,
+        availability_pages.router,
         mcp_router,
     ]
     routes: list[BaseRoute] = [

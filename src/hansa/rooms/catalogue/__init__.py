@@ -2,10 +2,10 @@
 
 from .availability import (
     PROVE_IN_LOG,
-    Availability,
     LoggedEntry,
     LoggedStatements,
-    availability_of,
+    ProbedDay,
+    measured_days,
 )
 from .bonds import show_bond
 from .card_facts import HAS_ANSWERED, IS_HOST_VERIFIED, LIVENESS, NAME_ON_CARD
@@ -114,7 +114,6 @@ __all__ = [
     "AgentKey",
     "Answers",
     "Artifact",
-    "Availability",
     "Bond",
     "Card",
     "CardAddress",
@@ -148,6 +147,7 @@ __all__ = [
     "PageRequest",
     "Pin",
     "PinsIn",
+    "ProbedDay",
     "PullStatus",
     "Release",
     "Replaced",
@@ -165,7 +165,6 @@ __all__ = [
     "WorkOfAgent",
     "address_of_agent",
     "agent_json_ld",
-    "availability_of",
     "card_called",
     "card_document_at",
     "card_of",
@@ -185,6 +184,7 @@ __all__ = [
     "list_cards",
     "list_or_unlist",
     "listed_agents_of_organization",
+    "measured_days",
     "mirror_cards",
     "mirrored_homes",
     "mirrored_statuses",

@@ -12,7 +12,8 @@ from hansa.foundation.plumbing.telemetry.metrics import (
 )
 from hansa.rooms import federation
 
-from .availability import CLOSE_DAYS, FORGET_DAYS, PROVE_IN_LOG
+from .availability import CLOSE_DAYS, FORGET_DAYS, PROVE_IN_LOG, SEND_STATEMENTS
+from .availability import peer_router as availability_peer_router
 from .availability import router as availability_router
 from .card_rights import AGENT_RIGHT, HELD_RIGHT
 from .exports import router as exports_router
@@ -35,7 +36,7 @@ from .peer_jobs import (
 )
 from .peer_reading import remove_mirrors_of
 from .publication import manifest_router, resource_discovery_router, well_known_router
-from .pulls import CARD_PULLS, HEALTH_CHECKS, NAMESPACE_PROOFS, VISIT_MADE
+from .pulls import CARD_PULLS, HEALTH_CHECKS, MIRROR_PROBES, NAMESPACE_PROOFS, VISIT_MADE
 from .pulls import router as pulls_router
 from .relays import discovered_registries
 from .relays import peer_router as relays_peer_router
@@ -75,6 +76,7 @@ ROOM = Room(
         Routes(1300, pulls_router),
         Routes(1400, signatures_router),
         Routes(1405, availability_router),
+        Routes(1406, availability_peer_router),
         Routes(1410, exports_router),
         Routes(1415, relays_peer_router),
         Routes(1416, relays_router),
@@ -95,6 +97,8 @@ ROOM = Room(
         NAMESPACE_PROOFS,
         CLOSE_DAYS,
         FORGET_DAYS,
+        SEND_STATEMENTS,
+        MIRROR_PROBES,
         sweep("catalogue: forget deleted cards", 86_400, forget_deleted),
         PEER_PLAN,
         PEER_CARDS,

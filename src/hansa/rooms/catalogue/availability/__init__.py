@@ -1,9 +1,10 @@
 """Availability of agents: probes counted by day and hour, and closed days that anybody verifies offline."""
 
 from .closing import CLOSE_DAYS, FORGET_DAYS, close_oldest_day
-from .reading import availability_of
+from .exchange import SEND_STATEMENTS
+from .reading import availability_of, measured_days
 from .records import PROVE_IN_LOG, Availability, LoggedEntry, LoggedStatements, ProbedDay
-from .routes import router
+from .routes import peer_router, router
 from .rules import class_of
 from .schemas import AvailabilityOut
 from .store import add_probe
@@ -12,6 +13,7 @@ __all__ = [
     "CLOSE_DAYS",
     "FORGET_DAYS",
     "PROVE_IN_LOG",
+    "SEND_STATEMENTS",
     "Availability",
     "AvailabilityOut",
     "LoggedEntry",
@@ -21,5 +23,7 @@ __all__ = [
     "availability_of",
     "class_of",
     "close_oldest_day",
+    "measured_days",
+    "peer_router",
     "router",
 ]

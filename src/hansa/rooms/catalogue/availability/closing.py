@@ -13,7 +13,7 @@ from hansa.foundation.values.canonical import canonical_json
 from hansa.rooms import federation
 from hansa_verify import CARD_PROFILE, STATEMENT_KIND, STATEMENT_TYPE
 
-from . import rules, store
+from . import peer_store, rules, store
 
 LOG_KIND = "availability"
 EVERY_SECONDS = 300
@@ -55,7 +55,13 @@ def _statement(
     return {**content, "signatures": [federation.detached_signature(key, canonical_json(content), header)]}
 
 
+async def forget_days(tx: Tx) -> None:
+    """Delete the days that are in no answer any more, own ones and those of peers."""
+    await store.forget_days(tx)
+    await peer_store.forget_stated(tx)
+
+
 CLOSE_DAYS = sweep_with_runtime(
     "catalogue: close days of probes", EVERY_SECONDS, close_oldest_day, has_work=store.has_open_day
 )
-FORGET_DAYS = sweep("catalogue: forget old days of probes", 24 * 3600, store.forget_days)
+FORGET_DAYS = sweep("catalogue: forget old days of probes", 24 * 3600, forget_days)

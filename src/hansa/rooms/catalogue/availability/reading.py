@@ -8,7 +8,7 @@ from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.reading import card_of_agent
 
-from . import rules, store
+from . import peer_store, rules, store
 from .closing import LOG_KIND
 from .records import PROVE_IN_LOG, Availability, DayProof, LoggedStatements, ProbedDay, StoredDay
 
@@ -18,13 +18,27 @@ DAYS = 90
 async def availability_of(tx: Tx, runtime: Runtime, did: str) -> Availability:
     """The 90 days before today of an agent with a card, this registry's own or mirrored; `tx` is one snapshot. Raises: CardUnknown."""
     await card_of_agent(tx, did)
-    end = (await clock.began_at(tx)).astimezone(UTC).date()
-    wanted = [end - timedelta(days=number) for number in range(DAYS, 0, -1)]
+    wanted = await _wanted_days(tx)
     stored = await store.closed_days(tx, did, wanted[0], wanted[-1])
     logged = await PROVE_IN_LOG.of(runtime)(tx, LOG_KIND, [one.day.isoformat() for one in stored])
     proved = await _proved(tx, stored, logged)
     days = [proved.get(day, ProbedDay(day)) for day in wanted]
-    return Availability(did, days, logged.checkpoint)
+    stated = await peer_store.stated_by_peers(tx, did, wanted[0], wanted[-1])
+    return Availability(did, days, logged.checkpoint, stated)
+
+
+async def measured_days(tx: Tx, did: str) -> list[ProbedDay]:
+    """The same days without their proofs, for pages. Raises: CardUnknown."""
+    await card_of_agent(tx, did)
+    wanted = await _wanted_days(tx)
+    stored = await store.closed_days(tx, did, wanted[0], wanted[-1])
+    hours = {one.day: rules.hours_of(one.counts) for one in stored}
+    return [ProbedDay(day, hours.get(day)) for day in wanted]
+
+
+async def _wanted_days(tx: Tx) -> list[date]:
+    end = (await clock.began_at(tx)).astimezone(UTC).date()
+    return [end - timedelta(days=number) for number in range(DAYS, 0, -1)]
 
 
 async def _proved(tx: Tx, stored: list[StoredDay], logged: LoggedStatements) -> dict[date, ProbedDay]:

@@ -51,12 +51,24 @@ class ProbedDay(msgspec.Struct, frozen=True):
     proof: DayProof | None = None
 
 
+class PeerDay(msgspec.Struct, frozen=True):
+    """Counts of an own agent on a day as a peer states them: its signed statement, the place in its tree and the path to the root."""
+
+    registry: str
+    day: date
+    counts: Sequence[int]
+    statement: str
+    place: int
+    hashes: Sequence[bytes]
+
+
 class Availability(msgspec.Struct, frozen=True):
     """The last 90 closed days of an agent, and the checkpoint of their proofs."""
 
     agent_did: str
     days: Sequence[ProbedDay]
     checkpoint: str | None
+    peers: Sequence[PeerDay] = ()
 
 
 class StoredDay(msgspec.Struct, frozen=True):
@@ -67,3 +79,10 @@ class StoredDay(msgspec.Struct, frozen=True):
     place: int
     agents: int
     statement: str
+
+
+class HomeAgent(msgspec.Struct, frozen=True):
+    """Agent of a peer that this registry probed on a closed day."""
+
+    did: str
+    day: StoredDay

@@ -10,6 +10,8 @@ from .records import Hours
 
 HOUR_MEMBERS = 1 + len(CLASSES_MS)
 HASH_BYTES = 32
+HOURS = 24
+COUNT_MAX = 32_767
 
 
 def class_of(milliseconds: float) -> int:
@@ -24,6 +26,25 @@ def hours_of(counts: Sequence[int]) -> Hours:
     """The hours of the stored counts of a day."""
     portions = (counts[begin : begin + HOUR_MEMBERS] for begin in range(0, len(counts), HOUR_MEMBERS))
     return [list(one) if one[0] else None for one in portions]
+
+
+def counts_of(hours: object) -> list[int] | None:
+    """The counts of hours that another registry states; None where they have another form."""
+    if not isinstance(hours, list) or len(hours) != HOURS:
+        return None
+    counts: list[int] = []
+    for one in hours:
+        members = [0] * HOUR_MEMBERS if one is None else one
+        is_sound = (
+            isinstance(members, list)
+            and len(members) == HOUR_MEMBERS
+            and all(type(count) is int and 0 <= count <= COUNT_MAX for count in members)
+            and (one is None or 0 < members[0] >= sum(members[1:]))
+        )
+        if not is_sound:
+            return None
+        counts += members
+    return counts
 
 
 def leaves_of(day: date, probed: Sequence[tuple[str, Sequence[int]]]) -> list[bytes]:

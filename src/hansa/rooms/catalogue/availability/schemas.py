@@ -1,16 +1,21 @@
 """Availability as it is answered. Shares are decimal strings, hashes base64."""
 
+import json
 from base64 import b64encode
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, Literal
+from itertools import groupby
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from hansa.foundation.values.lazy_model import LazyModel
+from hansa.foundation.values.request_body import RequestBody
 from hansa_verify import AVAILABILITY_KIND, CLASSES_MS, bounds_of_day, bounds_of_days, median_class
 
-from .records import Availability, DayProof, ProbedDay
+from .exchange import MESSAGE_MAX_CHARACTERS
+from .records import Availability, DayProof, PeerDay, ProbedDay
+from .rules import hours_of
 
 Share = str | None
 CLASSES = ", ".join(map(str, CLASSES_MS))
@@ -87,6 +92,65 @@ class AvailableDayOut(LazyModel):
         )
 
 
+class PeerStatementsIn(RequestBody):
+    """Statements of the caller about agents of this registry."""
+
+    messages: list[Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX_CHARACTERS)]] = Field(
+        max_length=1, description="One compact JWS of type fed-availability+jws by the caller's registry key."
+    )
+
+
+class PeerStatementsOut(LazyModel):
+    """How many days of agents are new here."""
+
+    messages: list[str] = Field(description="Always empty.")
+    stored: int
+
+
+class PeerDayOut(LazyModel):
+    """One day of an agent as a peer states it."""
+
+    day: date
+    hours: list[list[int] | None] = Field(examples=[[[4, 3, 1, 0, 0, 0], None]])
+    statement: dict[str, Any] = Field(
+        examples=[{"kind": "registry.availability.v1", "day": "2026-11-30", "agents": 4711}],
+        description="Statement of the day with a detached JWS by the key of the peer.",
+    )
+    index: int
+    hashes: list[str] = Field(description="The path from the leaf of the agent to the root, base64.")
+
+
+class PeerAvailabilityOut(LazyModel):
+    """Availability of an agent as a peer measured it: the statement of the peer alone, in no bound of this registry."""
+
+    registry: str = Field(examples=["hansa:peer.example"], description="Ledger id of the peer.")
+    lower: Share = Field(examples=["0.9981"])
+    upper: Share = Field(examples=["0.9994"])
+    measured_days: int
+    days: list[PeerDayOut] = Field(description="Stated days, the oldest first.")
+
+    @classmethod
+    def of(cls, registry: str, days: Sequence[PeerDay]) -> "PeerAvailabilityOut":
+        """The days of one peer as they are answered."""
+        lower, upper = (whole := bounds_of_days(bounds_of_day(hours_of(one.counts)) for one in days)).texts
+        return cls(
+            registry=registry,
+            lower=lower,
+            upper=upper,
+            measured_days=whole.measured,
+            days=[
+                PeerDayOut(
+                    day=one.day,
+                    hours=hours_of(one.counts),
+                    statement=json.loads(one.statement),
+                    index=one.place,
+                    hashes=_texts(one.hashes),
+                )
+                for one in days
+            ],
+        )
+
+
 class AvailabilityOut(LazyModel):
     """Availability of an agent in 90 days, as this registry measured it: verified offline by `hansa verify availability`."""
 
@@ -108,6 +172,9 @@ class AvailabilityOut(LazyModel):
     )
     days: list[AvailableDayOut] = Field(description="90 days, the oldest first.")
     checkpoint: str | None = Field(description="The signed checkpoint of the log to which the proofs lead.")
+    peers: list[PeerAvailabilityOut] = Field(
+        description="Statements of peers that probe the agent too, as they signed them; a peer proves them by its own log."
+    )
 
     @classmethod
     def of(cls, found: Availability, registry: str) -> "AvailabilityOut":
@@ -126,5 +193,9 @@ class AvailabilityOut(LazyModel):
                 "median_ms_max": median_class(one.hours or () for one in found.days),
                 "days": [AvailableDayOut.of(one) for one in found.days],
                 "checkpoint": found.checkpoint,
+                "peers": [
+                    PeerAvailabilityOut.of(peer, list(days))
+                    for peer, days in groupby(found.peers, key=lambda one: one.registry)
+                ],
             }
         )

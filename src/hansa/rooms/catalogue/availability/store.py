@@ -10,9 +10,8 @@ from hansa.foundation.plumbing.storage.database import Tx
 from hansa_verify import CLASSES_MS
 
 from .records import StoredDay
-from .rules import HASH_BYTES, HOUR_MEMBERS
+from .rules import COUNT_MAX, HASH_BYTES, HOUR_MEMBERS
 
-COUNT_MAX = 32_767
 DAYS_STORED = timedelta(days=100)
 # A transaction that began before midnight has ended by then.
 CLOSED_AFTER = timedelta(hours=1)

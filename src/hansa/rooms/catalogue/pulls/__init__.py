@@ -1,5 +1,6 @@
 """Pull-sync: the registry reads the card that each agent serves itself, and calls the agent to see whether it answers."""
 
+from .mirror_probes import MIRROR_PROBES
 from .probing import HEALTH_CHECKS, note_heartbeat
 from .proving import NAMESPACE_PROOFS
 from .pulling import CARD_PULLS
@@ -11,6 +12,7 @@ from .schemas import PullStatus
 __all__ = [
     "CARD_PULLS",
     "HEALTH_CHECKS",
+    "MIRROR_PROBES",
     "NAMESPACE_PROOFS",
     "VISIT_MADE",
     "MadeVisit",

@@ -33,7 +33,7 @@ from .records import Addresses, Interface, Probed, Sign
 from .tool_changes import take_tools
 from .visit import Visit
 
-_uniform = SystemRandom().random
+uniform = SystemRandom().random
 OK = 200
 LIMITS = CallLimits(seconds=10.0, body_bytes=64 * 1024)
 
@@ -83,13 +83,18 @@ async def settle(tx: Tx, visit: Visit, probed: Probed | None, interval_seconds: 
         await put_off(tx, visit, interval_seconds)
         return "no_verdict"
     if visit.did is not None and probed.was_sent:
-        await add_probe(tx, visit.did, class_of(probed.milliseconds) if sign.state == "alive" else 0)
+        await add_probe(tx, visit.did, answer_class(probed))
     failures = visit.failures + 1 if sign.state == "unreachable" else 0
     await store.stamp_liveness(tx, visit.card_id, sign.state)
     planned = await store.end(tx, visit, sign.state, failures=failures, error=sign.sentence, attempted=True)
-    pause = rules.drawn(rules.recheck_pause(interval_seconds, failures), _uniform())
+    pause = rules.drawn(rules.recheck_pause(interval_seconds, failures), uniform())
     await visit_again(tx, visit, planned, pause, failures)
     return sign.state
+
+
+def answer_class(probed: Probed) -> int:
+    """The class of the time of the answer to a probe; 0 without one."""
+    return class_of(probed.milliseconds) if probed.sign.state == "alive" else 0
 
 
 async def note_heartbeat(tx: Tx, did: str) -> None:

@@ -99,6 +99,14 @@ class Probed(msgspec.Struct, frozen=True):
     was_sent: bool = True
 
 
+class MirroredAgent(msgspec.Struct, frozen=True):
+    """Agent of a peer, as its mirrored card has it."""
+
+    did: str
+    addresses: Addresses
+    needs_credentials: bool
+
+
 class Found(msgspec.Struct, frozen=True):
     """Result of a look for the proof of a namespace; `was_asked`: the domain was asked."""
 

@@ -13,10 +13,21 @@ from hansa.foundation.plumbing import jobs
 from hansa.foundation.plumbing.jobs import Job
 from hansa.foundation.plumbing.storage.database import Tx
 
-from .records import Addresses, Cycle, Errand, Failing, Interface, Planned, Remembered, StoredCard
+from .records import (
+    Addresses,
+    Cycle,
+    Errand,
+    Failing,
+    Interface,
+    MirroredAgent,
+    Planned,
+    Remembered,
+    StoredCard,
+)
 from .visit import Visit
 
 FAILING_SHOWN = 50
+DRAWS_MAX = 20_000
 # What search shows is not written anew at each visit that finds all as it was.
 OBSERVED_ANEW_AFTER = "interval '1 hour'"
 
@@ -26,6 +37,16 @@ _VISIT = f"""
 SELECT v.card_id, c.uuid, c.trust_domain, c.did, v.errand, v.failures, v.found_at, v.etag, v.served_hash, v.served_members, v.served_version,
   c.status, c.is_active, c.mcp_name, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id WHERE v.card_id = $1 AND v.errand = $2
+"""  # noqa: S608
+
+# Numbers of cards are drawn; one that is no mirror, or of no card, is a miss.
+_DRAW = f"""
+WITH numbers AS (SELECT min(id) AS first, max(id) - min(id) + 1 AS size FROM catalogue_card),
+drawn AS (SELECT DISTINCT first + floor(random() * size)::bigint AS id
+  FROM numbers, generate_series(1, least(floor(size * $1::float8 + random()), $3)::int))
+SELECT c.did, {_INTERFACES}, c.card_data -> 'securityRequirements' AS security
+FROM drawn d JOIN catalogue_card c USING (id)
+WHERE c.source_registry IS NOT NULL AND c.did IS NOT NULL AND c.status = 'active' AND c.is_active AND NOT c.is_stub LIMIT $2
 """  # noqa: S608
 
 _LOCK_CARD = f"""
@@ -111,6 +132,22 @@ SELECT v.card_id, c.did, v.place, v.outcome AS reason, v.failures, v.trouble, v.
 FROM catalogue_visit v JOIN catalogue_card c ON c.id = v.card_id
 WHERE v.errand = 'pull' AND v.failures > 0 AND v.card_id = ANY ($1)
 """
+
+
+async def has_mirrors(tx: Tx) -> bool:
+    """Return whether cards of peers are stored."""
+    found: bool = await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM catalogue_card WHERE source_registry IS NOT NULL)"
+    )
+    return found
+
+
+async def draw_mirrors(tx: Tx, share: float, most: int) -> list[MirroredAgent]:
+    """Agents of peers at random: of each the probability is `share`, and so many at most are drawn."""
+    return [
+        MirroredAgent(row["did"], _addresses(row), bool(json.loads(row["security"] or "[]")))
+        for row in await tx.fetch(_DRAW, share, most, DRAWS_MAX)
+    ]
 
 
 async def visit_of(tx: Tx, job: Job, errand: Errand) -> Visit | None:
