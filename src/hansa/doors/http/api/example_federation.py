@@ -104,6 +104,8 @@ BRIDGES: dict[str, Any] = {
     "ForkCopyOut": FORK["copies"][0],
     "SlashMessagesIn.messages": [LICENCE_JWS],
     "SlashMessagesOut.messages": [LICENCE_JWS],
+    "PeerStatementsIn.messages": [LICENCE_JWS],
+    "PeerStatementsOut.messages": [],
     "SettlementOut.reason": None,
     "SettlementOut.slashed_amount": "12.5",
     "SettlementOut.compensated_amount": "10",
