@@ -26,7 +26,7 @@ class _Asked(msgspec.Struct, Generic[Act], frozen=True, eq=False):
     request: Repeatable | None
 
 
-CarryOut: TypeAlias = Callable[[Tx, Sequence[Act]], Awaitable[Mapping[Act, "str | Other | Exception"]]]
+CarryOut: TypeAlias = Callable[[Tx, Sequence[Act]], Awaitable[Mapping[Act, str | Other | Exception]]]
 """Carries out acts in their order. The text of an answer is kept under the key of its act; another outcome, such as a refusal, is not.
 
 Absent acts are carried out by another transaction; one at least is present.
@@ -43,7 +43,7 @@ class SharedTransactions(Generic[Act, Other]):
     def __init__(
         self,
         database: Transactions,
-        carry_out: "CarryOut[Act, Other]",
+        carry_out: CarryOut[Act, Other],
         most: int,
         *,
         names_of: Callable[[Act], frozenset[Hashable] | None] = lambda _: frozenset(),

@@ -2,8 +2,8 @@
 
 from .closing import CLOSE_DAYS, FORGET_DAYS, close_oldest_day
 from .exchange import SEND_STATEMENTS
-from .reading import availability_of, measured_days
-from .records import PROVE_IN_LOG, Availability, LoggedEntry, LoggedStatements, ProbedDay
+from .reading import PROVE_IN_LOG, availability_of, measured_days
+from .records import Availability, LoggedEntry, LoggedStatements, ProbedDay
 from .routes import peer_router, router
 from .rules import class_of
 from .schemas import AvailabilityOut

@@ -1,18 +1,24 @@
 """Read the availability of an agent with the proofs of each day."""
 
 import json
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, timedelta
 
-from hansa.foundation.plumbing.process.runtime import Runtime
+from hansa.foundation.plumbing.process.runtime import Runtime, Slot
 from hansa.foundation.plumbing.storage import clock
 from hansa.foundation.plumbing.storage.database import Tx
 from hansa.rooms.catalogue.reading import card_of_agent
 
 from . import peer_store, rules, store
 from .closing import LOG_KIND
-from .records import PROVE_IN_LOG, Availability, DayProof, LoggedStatements, ProbedDay, StoredDay
+from .records import Availability, DayProof, LoggedStatements, ProbedDay, StoredDay
 
 DAYS = 90
+
+PROVE_IN_LOG: Slot[Callable[[Tx, str, Sequence[str]], Awaitable[LoggedStatements]]] = Slot(
+    "catalogue: proofs of objects in the log"
+)
+"""Prove objects of a kind, by their ids; the room above owns the log."""
 
 
 async def availability_of(tx: Tx, runtime: Runtime, did: str) -> Availability:

@@ -1,13 +1,10 @@
 """Records of availability, as its parts pass them on."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
 import msgspec
-
-from hansa.foundation.plumbing.process.runtime import Slot
-from hansa.foundation.plumbing.storage.database import Tx
 
 Hours = list[list[int] | None]
 """For each hour of a day the probes and, by the classes of time, the answers; None: no probe."""
@@ -26,12 +23,6 @@ class LoggedStatements(msgspec.Struct, frozen=True):
 
     checkpoint: str | None
     entries: Mapping[str, LoggedEntry]
-
-
-PROVE_IN_LOG: Slot[Callable[[Tx, str, Sequence[str]], Awaitable[LoggedStatements]]] = Slot(
-    "catalogue: proofs of objects in the log"
-)
-"""Prove objects of a kind, by their ids; the room above owns the log."""
 
 
 class DayProof(msgspec.Struct, frozen=True):
