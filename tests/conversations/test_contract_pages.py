@@ -99,10 +99,11 @@ async def test_nothing_a_party_writes_becomes_markup_on_the_page_of_a_contract(c
     deliverable = {"uri": "javascript:alert(1)", "sha256": "0" * 64, "note": HOSTILE}
     await contracts.act(bob, contract, "submit", deliverable=deliverable)
     await contracts.act(alice, contract, "request-changes", note=HOSTILE)
-    for path in (f"/contracts/{contract['id']}", f"/agents/{bob.did}"):
+    # The page of an agent shows its availability beside its picture.
+    for path, images in ((f"/contracts/{contract['id']}", 1), (f"/agents/{bob.did}", 2)):
         text = (await contracts.registry.http.get(path)).text
         page = ReadPage(text)
-        assert page.elements.count("img") == 1
+        assert page.elements.count("img") == images
         assert "<script>alert" not in text
         assert not [address for address in page.addresses if address.startswith("javascript:")]
         assert not [name for name in page.attributes if name.startswith("on")]

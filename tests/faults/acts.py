@@ -134,7 +134,7 @@ def _posted_alone(world: World, amount: Minor) -> Asking:
     async def answered() -> str:
         database = world.registry.database
         (rows,) = await database.transaction(lambda tx: post_batch(tx, [ticket], world.book))
-        return answer_of(ticket, rows).answer
+        return answer_of(ticket, rows).text
 
     return lambda: _alone(outcome_of(answered()))
 
@@ -153,7 +153,7 @@ async def _batch(world: World) -> Asking:
 
 async def _through(group: ledger.GroupCommit, order: ledger.TransferOrder, key: str) -> Outcome:
     async def answered() -> str:
-        return (await group.transfer(order, request_of(order, key), render)).answer
+        return (await group.transfer(order, request_of(order, key), render)).text
 
     return await outcome_of(answered())
 

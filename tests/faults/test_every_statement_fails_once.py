@@ -114,7 +114,7 @@ async def test_a_batch_that_the_database_refuses_is_written_one_by_one(
         group.transfer(sound, request_of(sound, keys[2]), render),
     )
     assert isinstance(refused, asyncpg.CheckViolationError)
-    assert first.answer != last.answer
+    assert first.text != last.text
     assert (await _grown(observer, before))["transactions"] == 2
     again = await outcome_of(group.transfer(sound, request_of(sound, keys[0]), render))
     assert again.status == 200
@@ -166,7 +166,7 @@ async def test_whatever_a_batch_fails_to_write_its_transfers_are_written_once(
     assert [one.replayed for one in returned] == [False] * 3
     assert (await _grown(observer, before))["transactions"] == 3
     again = await group.transfer(order, request_of(order, keys[0]), render)
-    assert (again.replayed, again.answer) == (True, returned[0].answer)
+    assert (again.replayed, again.text) == (True, returned[0].text)
     await prove_book(observer)
 
 

