@@ -20,7 +20,7 @@ from .records import NewEntry, Source
 from .schemas import LogsAcceptedOut
 
 TOGETHER_MAX = 20
-PAUSE_SECONDS = 0.1
+PAUSE_SECONDS = 0.02
 """From the beginning of a transaction of entries to that of the next: payments wait for the same disk, entries can wait."""
 
 
