@@ -215,7 +215,7 @@ class Scene:
             assert await self.run(lambda tx: tx.fetchval(_OPEN, self.ref)) == 0
 
     async def require_sound(self) -> None:
-        """What always holds of a listing, of its book and of its account."""
+        """Invariants of a listing, of its book and of its account."""
         await self.floor.require_sound()
         account = listing_did(self.floor.listing["treasury_did"], self.ref)
 

@@ -30,7 +30,7 @@ async def decide_a_dispute(administrator: Administrator, parties: Parties, tally
             return
         await working.bonds.deposit(bond)
         parties.screen.line(f"{parties.provider.name} deposited a bond of {bond:f}")
-        # What is paid bounds what a ruling destroys: all of the bond, so that its agent can be ended afterwards.
+        # The payment bounds the destroyed units: all of the bond, so that its agent can be ended afterwards.
         proposal = Proposal(
             title="Translate a letter",
             amount=bond,

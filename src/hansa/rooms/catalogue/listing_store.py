@@ -107,7 +107,7 @@ async def _listed(
     await _bound_search(tx)
     values = (*conditions.values, limit, skip)
     bounds = f"ORDER BY {order} LIMIT ${len(values) - 1} OFFSET ${len(values)}"
-    # What is skipped is not read where an index alone decides.
+    # Skipped cards are not read where an index alone decides.
     page = f"(SELECT c.id AS place FROM {among} WHERE {conditions.sql} {bounds})"  # noqa: S608
     rows = await tx.fetch(
         "SELECT c.id AS card_id, c.updated_at, c.card_bytes"  # noqa: S608

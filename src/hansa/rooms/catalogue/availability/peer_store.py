@@ -31,7 +31,7 @@ INSERT INTO catalogue_availability_sent (peer_id, day) VALUES ($1, $2)
 ON CONFLICT (peer_id) DO UPDATE SET day = excluded.day WHERE catalogue_availability_sent.day < excluded.day
 """
 
-# Of an agent of another registry, or that has no card here, nothing is stored. The first statement stays.
+# Nothing is stored about an agent of another registry, or without a card here. The first statement stays.
 _RECEIVE = """
 INSERT INTO catalogue_peer_availability (did, day, registry, counts, statement, place, hashes)
 SELECT c.did, $2, $3, $4, $5, $6, $7 FROM catalogue_card c WHERE c.did = $1 AND c.source_registry IS NULL

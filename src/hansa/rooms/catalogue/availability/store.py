@@ -18,7 +18,7 @@ CLOSED_AFTER = timedelta(hours=1)
 
 _HOUR = f"extract(hour FROM now() AT TIME ZONE 'UTC')::int * {HOUR_MEMBERS}"
 
-# Of a probe without an answer both places are the same one: that of the probes.
+# Both places are the same one for a probe without an answer: that of the probes.
 _ADD = f"""
 INSERT INTO catalogue_probe_day AS d (day, did, counts)
 SELECT (now() AT TIME ZONE 'UTC')::date, $1, array_agg((n IN ({_HOUR} + 1, {_HOUR} + $2 + 1))::int::smallint ORDER BY n)

@@ -55,7 +55,7 @@ async def due(tx: Tx, after: DueToken | None, limit: int) -> list[DueToken]:
 
 
 HAS_DUE = Question(f"SELECT EXISTS (SELECT {_PAST})")
-"""Whether an open token is past its expiry."""
+"""Condition that an open token is past its expiry."""
 
 
 def has_settling(older_than_seconds: float) -> Question:

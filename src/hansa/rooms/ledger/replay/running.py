@@ -245,7 +245,7 @@ class _Runner:
 
 
 def _opens(movement: Movement) -> set[Tie]:
-    """What later transactions may depend on."""
+    """Names on which later transactions may depend."""
     if movement.tx_type == "hold":
         return {("hold", movement.hold_id)}
     if movement.tx_type == "out":
@@ -256,7 +256,7 @@ def _opens(movement: Movement) -> set[Tie]:
 
 
 def _depends_on(movement: Movement) -> set[Tie]:
-    """What a transaction depends on."""
+    """Names on which a transaction depends."""
     if names_a_hold(movement):
         return {("hold", movement.hold_id)}
     if movement.tx_type in {"return", "swap"}:
